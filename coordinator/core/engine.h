@@ -1,0 +1,64 @@
+// The body of the loop, pure: the same code runs under the coordinator's thread and in the simulator.
+// One batch: what was heard, what expired, the commands in order, placement. The caller then commits `events` with the rows
+// that they touched, and only after that hands out `replies`, wakes watchers and sends orders.
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "coordinator/core/command.h"
+#include "coordinator/core/event.h"
+#include "coordinator/core/policy.h"
+#include "coordinator/core/sessions.h"
+
+namespace gt {
+
+struct Heard { uint64_t session = 0; Millis at = 0; };  // stamped by the receiving thread, monotonic
+
+// A job that was finished before this process loaded, found by its client key (a retry after a lost reply).
+using FinishedKeyLookup = std::function<std::optional<JobId>(const std::string& client_key)>;
+
+struct Batch {
+  Now now;
+  std::vector<Event> events;
+  std::vector<Reply> replies;           // one a command, in order
+  std::set<JobId> touched_jobs;         // for watchers and rows
+  std::set<TaskId> touched_tasks;
+  std::set<Uid> touched_attempts;
+  std::set<NodeId> touched_nodes;
+  bool counters_touched = false;        // next_job, next_node, epoch
+  bool more = false;                    // bounded work is left: run again at once
+  bool persistent() const {
+    return counters_touched || !touched_jobs.empty() || !touched_tasks.empty() || !touched_attempts.empty() || !touched_nodes.empty();
+  }
+};
+
+class Engine {
+ public:
+  // `state` as loaded (Derive in load.h prepared it); new_uid draws the random names of attempts.
+  Engine(ClusterState state, Policy policy, std::function<Uid()> new_uid, FinishedKeyLookup finished_key);
+
+  Batch Run(std::span<const Heard> heard, std::span<const Command> commands, Now now);
+  // After the batch is on disk: finished things leave memory. Must follow each Run before the next.
+  void Committed(const Batch& batch);
+
+  // Earliest monotonic instant at which Run has something to do without a command; kNever: none.
+  Millis NextDeadline() const;
+
+  const ClusterState& state() const { return state_; }
+  Sessions& sessions() { return sessions_; }
+  const Policy& policy() const { return policy_; }
+
+ private:
+  void Emit(Batch* batch, Event event);
+  ClusterState state_;
+  Policy policy_;
+  std::function<Uid()> new_uid_;
+  FinishedKeyLookup finished_key_;
+  Sessions sessions_;
+  Millis last_run_ = 0;
+};
+
+}  // namespace gt

@@ -1,0 +1,22 @@
+// The line that an event leaves in the history that `gtctl events` shows; most leave none. No code parses it.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "coordinator/core/event.h"
+
+namespace gt {
+
+struct HistoryLine {
+  JobId job;
+  uint32_t task_index = 0;
+  uint32_t attempt = 0;      // 0: not about one
+  std::string kind;          // "PLACED"
+  std::string node;
+  std::string text;
+};
+
+// Called after Apply(event).
+std::optional<HistoryLine> Describe(const Event& event, const ClusterState& state);
+
+}  // namespace gt
