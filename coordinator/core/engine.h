@@ -3,6 +3,8 @@
 // that they touched, and only after that hands out `replies`, wakes watchers and sends orders.
 #pragma once
 #include <functional>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 
 #include "coordinator/core/command.h"
 #include "coordinator/core/event.h"
+#include "coordinator/core/history.h"
 #include "coordinator/core/policy.h"
 #include "coordinator/core/sessions.h"
 
@@ -23,6 +26,7 @@ using FinishedKeyLookup = std::function<std::optional<JobId>(const std::string& 
 struct Batch {
   Now now;
   std::vector<Event> events;
+  std::vector<HistoryLine> history;     // of the events that people care about, in order
   std::vector<Reply> replies;           // one a command, in order
   std::set<JobId> touched_jobs;         // for watchers and rows
   std::set<TaskId> touched_tasks;

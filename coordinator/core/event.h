@@ -21,9 +21,10 @@ struct AttemptRunning { Uid uid; Millis at_wall = 0; };
 // The first reason wins; a later one may only shorten the grace.
 struct AttemptStopping { Uid uid; Cause cause = Cause::kNone; Millis grace = 0; Millis deadline = 0; };
 struct FailureSeen { Uid uid; Failure failure; };          // the root: at most one an attempt
-struct MemberGone { Uid uid; NodeId node; std::string exit; };
+struct MemberGone { Uid uid; NodeId node; bool lost = false; std::string exit; int32_t exit_code = -1; };
 struct ProgressMade { Uid uid; Progress progress; };       // volatile
 struct CheckpointAccepted { TaskId task; Uid uid; std::string path; uint64_t step = 0; };
+struct ExitSkewArmed { Uid uid; Millis deadline = 0; };     // a member is done, others run on
 struct AttemptEnded {
   Uid uid;
   Cause cause = Cause::kNone;
@@ -37,17 +38,19 @@ struct TaskReady { TaskId task; };                         // its wait is over
 struct TaskFinished { TaskId task; TaskState state = TaskState::kFailed; Cause cause = Cause::kNone; std::string message; int32_t exit_code = -1; Millis at_wall = 0; };
 struct JobFinished { JobId job; Millis at_wall = 0; };     // every task is final; it leaves memory after the commit
 
-struct NodeJoined { NodeId node; std::string name; Uid uid; std::string boot_id, version; Inventory inventory; Millis at_wall = 0; };  // new or back
+struct NodeJoined { NodeId node; std::string name; Uid uid; std::string boot_id, version; Inventory inventory; Millis at = 0, at_wall = 0, lease_until = 0; };  // new or back
 struct NodeInventoryChanged { NodeId node; Inventory inventory; };
 struct NodeDisconnected { NodeId node; };                  // volatile: the stream broke
-struct NodeSnapshotComplete { NodeId node; std::set<Uid> stale; };  // volatile
+struct NodeSnapshotComplete { NodeId node; };              // volatile
 struct NodeStale { NodeId node; Uid uid; bool held = true; };       // volatile: holds (no longer holds) what nobody wants
 struct NodeLost { NodeId node; Millis silent_for = 0; };
+struct NodeLeaseRearmed { NodeId node; Millis at = 0; };    // volatile: its timer moves to `at`
 struct NodeDrainSet { NodeId node; bool draining = false; std::string reason, actor; };
 
 using Event = std::variant<JobSubmitted, JobCancelRequested, UnplacedCancelled, AttemptPlaced, MemberAdvanced, RendezvousReady,
                            AttemptStarting, AttemptRunning, AttemptStopping, FailureSeen, MemberGone, ProgressMade,
-                           CheckpointAccepted, AttemptEnded, TaskRequeued, TaskReady, TaskFinished, JobFinished, NodeJoined,
-                           NodeInventoryChanged, NodeDisconnected, NodeSnapshotComplete, NodeStale, NodeLost, NodeDrainSet>;
+                           CheckpointAccepted, ExitSkewArmed, AttemptEnded, TaskRequeued, TaskReady, TaskFinished, JobFinished, NodeJoined,
+                           NodeInventoryChanged, NodeDisconnected, NodeSnapshotComplete, NodeStale, NodeLost, NodeLeaseRearmed,
+                           NodeDrainSet>;
 
 }  // namespace gt

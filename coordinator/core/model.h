@@ -85,6 +85,7 @@ struct Member {
   AttemptPhase phase = AttemptPhase::kPlaced;
   std::vector<std::string> gpu_uuids;
   bool gone = false;                     // nothing of it lives there any more: its resources are free
+  bool lost = false;                     // gone because its node was lost, rebooted or forgot it
   std::string exit;                      // serialized ExitRecord; opaque here; empty: none arrived
 };
 
@@ -119,6 +120,8 @@ struct Attempt {
   uint32_t number = 0;                   // 1, 2, ...
   AttemptPhase phase = AttemptPhase::kPlaced;
   std::vector<Member> members;           // by group rank
+  int32_t cpus = 0;                      // taken on each member's node
+  int64_t memory = 0;
   Rendezvous rendezvous;
   Millis placed_wall = 0, running_wall = 0, ended_wall = 0;
   // While STOPPING, and after: why. kNone: nobody stopped it.
@@ -188,6 +191,7 @@ struct Node {
   bool snapshot_complete = false;        // it told all that it holds, in this epoch
   std::set<Uid> stale;                   // it holds these, and nobody wants them: no placement until they are gone
   Millis last_heard = 0;                 // monotonic
+  Millis lease_timer = kNever;           // its entry in ClusterState::timers; kNever: none
   Millis last_heard_wall = 0;
 };
 
