@@ -27,7 +27,8 @@ size_t SharedPrefix(const pb::EnumDescriptor& type) {
   size_t end = first.rfind('_');
   for (; end != std::string::npos; end = end == 0 ? std::string::npos : first.rfind('_', end - 1)) {
     bool shared = true;
-    for (int i = 1; i < type.value_count(); ++i) shared &= type.value(i)->name().compare(0, end + 1, first, 0, end + 1) == 0;
+    for (int i = 1; i < type.value_count(); ++i)
+      shared &= type.value(i)->name().compare(0, end + 1, first, 0, end + 1) == 0;
     if (shared) return end + 1;
   }
   return 0;
@@ -37,22 +38,31 @@ double NumberOf(const pb::Message& message, const Field& field, int index) {
   const pb::Reflection& r = *message.GetReflection();
   bool many = index >= 0;
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_INT32: return many ? r.GetRepeatedInt32(message, &field, index) : r.GetInt32(message, &field);
-    case Field::CPPTYPE_UINT32: return many ? r.GetRepeatedUInt32(message, &field, index) : r.GetUInt32(message, &field);
+    case Field::CPPTYPE_INT32:
+      return many ? r.GetRepeatedInt32(message, &field, index) : r.GetInt32(message, &field);
+    case Field::CPPTYPE_UINT32:
+      return many ? r.GetRepeatedUInt32(message, &field, index) : r.GetUInt32(message, &field);
     case Field::CPPTYPE_INT64:
       return static_cast<double>(many ? r.GetRepeatedInt64(message, &field, index) : r.GetInt64(message, &field));
     case Field::CPPTYPE_UINT64:
       return static_cast<double>(many ? r.GetRepeatedUInt64(message, &field, index) : r.GetUInt64(message, &field));
-    case Field::CPPTYPE_DOUBLE: return many ? r.GetRepeatedDouble(message, &field, index) : r.GetDouble(message, &field);
-    default: return 0;
+    case Field::CPPTYPE_DOUBLE:
+      return many ? r.GetRepeatedDouble(message, &field, index) : r.GetDouble(message, &field);
+    default:
+      return 0;
   }
 }
 
 bool IsNumber(const Field& field) {
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_INT32: case Field::CPPTYPE_UINT32: case Field::CPPTYPE_INT64: case Field::CPPTYPE_UINT64:
-    case Field::CPPTYPE_DOUBLE: return true;
-    default: return false;
+    case Field::CPPTYPE_INT32:
+    case Field::CPPTYPE_UINT32:
+    case Field::CPPTYPE_INT64:
+    case Field::CPPTYPE_UINT64:
+    case Field::CPPTYPE_DOUBLE:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -72,10 +82,16 @@ class Checker {
         if (rules.required()) Add(where, "is required" + Example(rules));
         continue;
       }
-      if (rules.unsupported()) { Add(where, "is not supported yet"); continue; }
-      if (field.is_map()) Map(message, field, where);
-      else if (field.is_repeated()) Repeated(message, field, where);
-      else One(message, field, -1, where);
+      if (rules.unsupported()) {
+        Add(where, "is not supported yet");
+        continue;
+      }
+      if (field.is_map())
+        Map(message, field, where);
+      else if (field.is_repeated())
+        Repeated(message, field, where);
+      else
+        One(message, field, -1, where);
     }
   }
 
@@ -89,7 +105,8 @@ class Checker {
     const FieldRules& rules = RulesOf(field);
     int size = message.GetReflection()->FieldSize(message, &field);
     if (rules.has_max_length() && size > rules.max_length())
-      Add(where, "has " + std::to_string(size) + " entries; at most " + std::to_string(rules.max_length()) + " are allowed");
+      Add(where,
+          "has " + std::to_string(size) + " entries; at most " + std::to_string(rules.max_length()) + " are allowed");
   }
 
   void Repeated(const pb::Message& message, const Field& field, const std::string& where) {
@@ -110,7 +127,8 @@ class Checker {
     } else if (field.cpp_type() == Field::CPPTYPE_STRING) {
       std::string text = index < 0 ? r.GetString(message, &field) : r.GetRepeatedString(message, &field, index);
       if (index < 0 && rules.has_max_length() && text.size() > static_cast<size_t>(rules.max_length()))
-        Add(where, "is " + std::to_string(text.size()) + " bytes long; at most " + std::to_string(rules.max_length()) + " are allowed");
+        Add(where, "is " + std::to_string(text.size()) + " bytes long; at most " + std::to_string(rules.max_length()) +
+                       " are allowed");
       if (field.type() == Field::TYPE_STRING && !IsUtf8(text)) Add(where, "is not valid UTF-8");
     } else if (IsNumber(field)) {
       Number(field, rules, NumberOf(message, field, index), where);
@@ -119,9 +137,12 @@ class Checker {
 
   void Number(const Field& field, const FieldRules& rules, double value, const std::string& where) {
     std::string shown = FormatInUnit(field, value);
-    if (!std::isfinite(value)) Add(where, "is not a finite number");
-    else if (rules.has_min() && value < rules.min()) Add(where, shown + " is too small; the least is " + FormatInUnit(field, rules.min()));
-    else if (rules.has_max() && value > rules.max()) Add(where, shown + " is too large; the most is " + FormatInUnit(field, rules.max()));
+    if (!std::isfinite(value))
+      Add(where, "is not a finite number");
+    else if (rules.has_min() && value < rules.min())
+      Add(where, shown + " is too small; the least is " + FormatInUnit(field, rules.min()));
+    else if (rules.has_max() && value > rules.max())
+      Add(where, shown + " is too large; the most is " + FormatInUnit(field, rules.max()));
   }
 
   std::vector<FieldProblem>* problems_;
@@ -131,7 +152,9 @@ class Checker {
 
 const FieldRules& RulesOf(const Field& field) { return field.options().GetExtension(gridtrain::v1::rules); }
 
-std::string EnumText(const pb::EnumValueDescriptor& value) { return Lower(value.name().substr(SharedPrefix(*value.type()))); }
+std::string EnumText(const pb::EnumValueDescriptor& value) {
+  return Lower(value.name().substr(SharedPrefix(*value.type())));
+}
 
 const pb::EnumValueDescriptor* EnumFromText(const pb::EnumDescriptor& type, std::string_view text) {
   for (int i = 0; i < type.value_count(); ++i)
@@ -142,7 +165,8 @@ const pb::EnumValueDescriptor* EnumFromText(const pb::EnumDescriptor& type, std:
 std::string EnumChoices(const pb::EnumDescriptor& type) {
   std::vector<std::string> texts;
   for (int i = 0; i < type.value_count(); ++i)
-    if (!type.value(i)->options().GetExtension(gridtrain::v1::value_rules).unsupported()) texts.push_back(EnumText(*type.value(i)));
+    if (!type.value(i)->options().GetExtension(gridtrain::v1::value_rules).unsupported())
+      texts.push_back(EnumText(*type.value(i)));
   std::string out;
   for (size_t i = 0; i < texts.size(); ++i) out += (i == 0 ? "" : i + 1 == texts.size() ? " or " : ", ") + texts[i];
   return out;
@@ -164,6 +188,8 @@ std::vector<FieldProblem> CheckRules(const pb::Message& message) {
   return problems;
 }
 
-std::string JoinPath(const std::string& parent, const std::string& name) { return parent.empty() ? name : parent + "." + name; }
+std::string JoinPath(const std::string& parent, const std::string& name) {
+  return parent.empty() ? name : parent + "." + name;
+}
 
 }  // namespace gt

@@ -23,12 +23,14 @@ constexpr int64_t kMaxWorld = 65536;  // ranks of one gang
 using Problems = std::vector<FieldProblem>;
 
 template <typename Names>
-void CheckName(const std::string& path, const std::string& value, const char* what, const Names& names, Problems* problems) {
+void CheckName(const std::string& path, const std::string& value, const char* what, const Names& names,
+               Problems* problems) {
   if (std::find(names.begin(), names.end(), value) != names.end()) return;
   std::string near = value.size() > 100 ? "" : Nearest(value, names), all;
   for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
   problems->push_back({path, "no " + std::string(what) + " \"" + Printable(value) + "\"" +
-                                 (near.empty() ? "" : "; did you mean \"" + near + "\"?") + " (there is: " + all + ")"});
+                                 (near.empty() ? "" : "; did you mean \"" + near + "\"?") + " (there is: " + all +
+                                 ")"});
 }
 
 void CheckTrain(const TrainSpec& train, Problems* problems) {
@@ -36,7 +38,8 @@ void CheckTrain(const TrainSpec& train, Problems* problems) {
   CheckName("train.data.format", train.data().format(), "data format", kFormats, problems);
   CheckName("train.optimizer.name", train.optimizer().name(), "optimizer", kOptimizers, problems);
   if (train.data().path().empty()) problems->push_back({"train.data.path", "is empty"});
-  for (auto& [path, text] : {std::pair{"train.data.path", train.data().path()}, {"train.checkpoint.dir", train.checkpoint().dir()}})
+  for (auto& [path, text] :
+       {std::pair{"train.data.path", train.data().path()}, {"train.checkpoint.dir", train.checkpoint().dir()}})
     if (text.find('\0') != std::string::npos) problems->push_back({path, "has a zero byte"});
   if (train.optimizer().has_momentum() && train.optimizer().momentum() > 0 && train.optimizer().name() == "adam")
     problems->push_back({"train.optimizer.momentum", "means nothing to adam; use sgd"});
@@ -49,25 +52,29 @@ void CheckExecString(const std::string& path, const std::string& text, size_t si
   *total += size + 1 + sizeof(char*);
   if (text.find('\0') != std::string::npos) problems->push_back({path, "has a zero byte"});
   if (size + 1 > kMaxExecString)
-    problems->push_back({path, "is " + FormatBytes(static_cast<int64_t>(size)) + " long; Linux takes less than 128KiB in one argument or variable"});
+    problems->push_back({path, "is " + FormatBytes(static_cast<int64_t>(size)) +
+                                   " long; Linux takes less than 128KiB in one argument or variable"});
 }
 
 bool IsVariableName(const std::string& name) {
-  return !name.empty() && name.find('=') == std::string::npos && name.find('\0') == std::string::npos && IsPrintable(name);
+  return !name.empty() && name.find('=') == std::string::npos && name.find('\0') == std::string::npos &&
+         IsPrintable(name);
 }
 
 void CheckRun(const RunSpec& run, Problems* problems) {
   size_t total = 0;
   for (int i = 0; i < run.command_size(); ++i)
     CheckExecString("run.command[" + std::to_string(i) + "]", run.command(i), run.command(i).size(), &total, problems);
-  if (run.command_size() > 0 && run.command(0).empty()) problems->push_back({"run.command[0]", "is empty; it names the program"});
+  if (run.command_size() > 0 && run.command(0).empty())
+    problems->push_back({"run.command[0]", "is empty; it names the program"});
   for (const auto& [name, value] : run.env()) {
     std::string path = "run.env." + Printable(name);
     if (!IsVariableName(name)) problems->push_back({path, "cannot be the name of a variable"});
     CheckExecString(path, value, name.size() + 1 + value.size(), &total, problems);
   }
   if (total > kMaxExecBytes - kReservedExecBytes)
-    problems->push_back({"run.command", "command and env together take " + FormatBytes(static_cast<int64_t>(total)) + "; Linux takes at most 2MiB, of which 16KiB are ours"});
+    problems->push_back({"run.command", "command and env together take " + FormatBytes(static_cast<int64_t>(total)) +
+                                            "; Linux takes at most 2MiB, of which 16KiB are ours"});
   if (run.workdir().find('\0') != std::string::npos) problems->push_back({"run.workdir", "has a zero byte"});
 }
 
@@ -77,25 +84,36 @@ void CheckResources(const JobSpec& spec, Problems* problems) {
   bool filter = resources.has_gpu() && (resources.gpu().model_size() > 0 || resources.gpu().has_memory());
   if (filter && gpus == 0) problems->push_back({"resources.gpu", "asks for a kind of GPU, but gpus_per_node is 0"});
   for (int i = 0; i < resources.gpu().model_size(); ++i)
-    if (resources.gpu().model(i).empty()) problems->push_back({"resources.gpu.model[" + std::to_string(i) + "]", "is empty"});
+    if (resources.gpu().model(i).empty())
+      problems->push_back({"resources.gpu.model[" + std::to_string(i) + "]", "is empty"});
   if (spec.has_train() && resources.has_processes_per_node() && gpus > 0 && processes != gpus)
-    problems->push_back({"resources.processes_per_node", "is " + std::to_string(processes) + ", but the built-in trainer runs one process a GPU and gpus_per_node is " + std::to_string(gpus)});
-  if (spec.has_run() && resources.has_processes_per_node() && gpus > 0 && processes > 0 && processes != 1 && gpus % processes != 0 && processes % gpus != 0)
-    problems->push_back({"resources.processes_per_node", std::to_string(processes) + " processes cannot share " + std::to_string(gpus) + " GPUs evenly"});
+    problems->push_back(
+        {"resources.processes_per_node", "is " + std::to_string(processes) +
+                                             ", but the built-in trainer runs one process a GPU and gpus_per_node is " +
+                                             std::to_string(gpus)});
+  if (spec.has_run() && resources.has_processes_per_node() && gpus > 0 && processes > 0 && processes != 1 &&
+      gpus % processes != 0 && processes % gpus != 0)
+    problems->push_back({"resources.processes_per_node", std::to_string(processes) + " processes cannot share " +
+                                                             std::to_string(gpus) + " GPUs evenly"});
   int64_t world = static_cast<int64_t>(std::max(resources.nodes().count(), 1)) * std::max({processes, gpus, 1});
   if (world > kMaxWorld)
-    problems->push_back({"resources", "asks for " + std::to_string(world) + " ranks that start together; at most " + std::to_string(kMaxWorld) + " can"});
+    problems->push_back({"resources", "asks for " + std::to_string(world) + " ranks that start together; at most " +
+                                          std::to_string(kMaxWorld) + " can"});
 }
 
 void CheckLife(const JobSpec& spec, Problems* problems) {
   if (spec.has_time_limit() && spec.has_grace() && spec.grace() > spec.time_limit())
-    problems->push_back({"grace", FormatDuration(spec.grace()) + " is longer than time_limit, " + FormatDuration(spec.time_limit())});
+    problems->push_back(
+        {"grace", FormatDuration(spec.grace()) + " is longer than time_limit, " + FormatDuration(spec.time_limit())});
   const auto& disconnect = spec.on_disconnect();
   bool stops = disconnect.action() == gridtrain::v1::STOP_AFTER;
   if (stops && !disconnect.has_stop_after())
-    problems->push_back({"on_disconnect.stop_after", "is required with stop_after: how long, for example {action: stop_after, stop_after: 10m}"});
+    problems->push_back({"on_disconnect.stop_after",
+                         "is required with stop_after: how long, for example {action: stop_after, stop_after: 10m}"});
   if (!stops && disconnect.has_stop_after())
-    problems->push_back({"on_disconnect.stop_after", "has no meaning while action is continue; write {action: stop_after, stop_after: " + FormatDuration(disconnect.stop_after()) + "}"});
+    problems->push_back({"on_disconnect.stop_after",
+                         "has no meaning while action is continue; write {action: stop_after, stop_after: " +
+                             FormatDuration(disconnect.stop_after()) + "}"});
 }
 
 std::optional<uint32_t> ParseIndex(std::string_view text) {
@@ -113,9 +131,12 @@ Result<ArrayRange> ParseArrayRange(std::string_view text) {
   auto last = dash == std::string_view::npos ? first : ParseIndex(text.substr(dash + 1));
   std::string shown = "\"" + Printable(FitColumns(text, 40)) + "\"";
   if (!first || !last) return Status(Code::kInvalidArgument, shown + " is not a range of indices; write 0-15 or 7");
-  if (*last < *first) return Status(Code::kInvalidArgument, shown + " runs backwards; write " + std::to_string(*last) + "-" + std::to_string(*first));
+  if (*last < *first)
+    return Status(Code::kInvalidArgument,
+                  shown + " runs backwards; write " + std::to_string(*last) + "-" + std::to_string(*first));
   if (*last - *first >= kMaxArrayTasks)
-    return Status(Code::kInvalidArgument, shown + " has " + std::to_string(uint64_t{*last} - *first + 1) + " tasks; at most " + std::to_string(kMaxArrayTasks) + " are allowed");
+    return Status(Code::kInvalidArgument, shown + " has " + std::to_string(uint64_t{*last} - *first + 1) +
+                                              " tasks; at most " + std::to_string(kMaxArrayTasks) + " are allowed");
   return ArrayRange{*first, *last};
 }
 
@@ -124,7 +145,8 @@ JobShape ShapeOf(const JobSpec& spec) {
   JobShape shape;
   shape.nodes = std::max(resources.nodes().count(), 1);
   shape.gpus_per_node = std::max(resources.gpus_per_node(), 0);
-  shape.ranks_per_node = resources.has_processes_per_node() ? std::max(resources.processes_per_node(), 1) : std::max(shape.gpus_per_node, 1);
+  shape.ranks_per_node = resources.has_processes_per_node() ? std::max(resources.processes_per_node(), 1)
+                                                            : std::max(shape.gpus_per_node, 1);
   shape.world_size = shape.nodes * shape.ranks_per_node;
   shape.cpus_per_node = shape.ranks_per_node * std::max(resources.cpus_per_process(), 0);
   shape.memory_per_node = std::max<int64_t>(resources.memory_per_node(), 0);
@@ -136,11 +158,15 @@ JobShape ShapeOf(const JobSpec& spec) {
 std::vector<FieldProblem> CheckJobRelations(const JobSpec& spec) {
   Problems problems;
   if (spec.has_train() == spec.has_run())
-    problems.push_back({"", spec.has_train() ? "has both train and run; a job is one of them" : "has neither train (the built-in trainer) nor run (a command of your own)"});
-  if (spec.has_name() && !IsPrintable(spec.name())) problems.push_back({"name", "\"" + Printable(spec.name()) + "\" has characters that cannot be shown"});
+    problems.push_back({"", spec.has_train()
+                                ? "has both train and run; a job is one of them"
+                                : "has neither train (the built-in trainer) nor run (a command of your own)"});
+  if (spec.has_name() && !IsPrintable(spec.name()))
+    problems.push_back({"name", "\"" + Printable(spec.name()) + "\" has characters that cannot be shown"});
   if (spec.has_name() && spec.name().empty()) problems.push_back({"name", "is empty; leave it out to have none"});
   if (spec.has_array())
-    if (auto range = ParseArrayRange(spec.array()); !range.ok()) problems.push_back({"array", range.status().message()});
+    if (auto range = ParseArrayRange(spec.array()); !range.ok())
+      problems.push_back({"array", range.status().message()});
   if (spec.has_train()) CheckTrain(spec.train(), &problems);
   if (spec.has_run()) CheckRun(spec.run(), &problems);
   CheckResources(spec, &problems);
@@ -151,7 +177,8 @@ std::vector<FieldProblem> CheckJobRelations(const JobSpec& spec) {
 std::vector<FieldProblem> CheckJob(const JobSpec& spec) {
   Problems problems = CheckRules(spec);
   for (FieldProblem& found : CheckJobRelations(spec)) {
-    bool known = std::any_of(problems.begin(), problems.end(), [&](const FieldProblem& p) { return p.path == found.path; });
+    bool known =
+        std::any_of(problems.begin(), problems.end(), [&](const FieldProblem& p) { return p.path == found.path; });
     if (!known) problems.push_back(std::move(found));
   }
   return problems;

@@ -1,5 +1,5 @@
-// What must hold between the fields of a job, and what follows from them: the one place that both gtctl (before it sends)
-// and the coordinator (which trusts nobody) ask. Pure; any thread.
+// What must hold between the fields of a job, and what follows from them: the one place that both gtctl (before it
+// sends) and the coordinator (which trusts nobody) ask. Pure; any thread.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -30,17 +30,17 @@ Result<ArrayRange> ParseArrayRange(std::string_view text);
 struct JobShape {
   int32_t nodes = 1;
   int32_t gpus_per_node = 0;
-  int32_t ranks_per_node = 1;   // processes_per_node, or gpus_per_node, or 1
+  int32_t ranks_per_node = 1;  // processes_per_node, or gpus_per_node, or 1
   int32_t world_size = 1;
   int32_t cpus_per_node = 1;    // ranks_per_node * cpus_per_process
   int64_t memory_per_node = 0;  // bytes; 0: no request and no limit
   bool array = false;
-  ArrayRange indices;           // {0, 0} for a job of one task
+  ArrayRange indices;  // {0, 0} for a job of one task
 };
 JobShape ShapeOf(const gridtrain::v1::JobSpec& spec);
 
-// Everything that is wrong: the rules of each field first, then the relations between them. Empty: a job that some fleet
-// could run. Paths are as in the job file.
+// Everything that is wrong: the rules of each field first, then the relations between them. Empty: a job that some
+// fleet could run. Paths are as in the job file.
 std::vector<FieldProblem> CheckJob(const gridtrain::v1::JobSpec& spec);
 // The relations alone, for a reader that has checked the rules already.
 std::vector<FieldProblem> CheckJobRelations(const gridtrain::v1::JobSpec& spec);

@@ -23,21 +23,30 @@ Json ScalarJson(const pb::Message& message, const Field& field, int index, const
   bool many = index >= 0;
   if (RulesOf(field).secret()) return kMask;
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_BOOL: return many ? r.GetRepeatedBool(message, &field, index) : r.GetBool(message, &field);
-    case Field::CPPTYPE_INT32: return many ? r.GetRepeatedInt32(message, &field, index) : r.GetInt32(message, &field);
-    case Field::CPPTYPE_UINT32: return many ? r.GetRepeatedUInt32(message, &field, index) : r.GetUInt32(message, &field);
-    case Field::CPPTYPE_UINT64: return many ? r.GetRepeatedUInt64(message, &field, index) : r.GetUInt64(message, &field);
-    case Field::CPPTYPE_DOUBLE: return many ? r.GetRepeatedDouble(message, &field, index) : r.GetDouble(message, &field);
-    case Field::CPPTYPE_FLOAT: return many ? r.GetRepeatedFloat(message, &field, index) : r.GetFloat(message, &field);
-    case Field::CPPTYPE_ENUM: return EnumText(many ? *r.GetRepeatedEnum(message, &field, index) : *r.GetEnum(message, &field));
-    case Field::CPPTYPE_STRING: return TextJson(many ? r.GetRepeatedString(message, &field, index) : r.GetString(message, &field));
+    case Field::CPPTYPE_BOOL:
+      return many ? r.GetRepeatedBool(message, &field, index) : r.GetBool(message, &field);
+    case Field::CPPTYPE_INT32:
+      return many ? r.GetRepeatedInt32(message, &field, index) : r.GetInt32(message, &field);
+    case Field::CPPTYPE_UINT32:
+      return many ? r.GetRepeatedUInt32(message, &field, index) : r.GetUInt32(message, &field);
+    case Field::CPPTYPE_UINT64:
+      return many ? r.GetRepeatedUInt64(message, &field, index) : r.GetUInt64(message, &field);
+    case Field::CPPTYPE_DOUBLE:
+      return many ? r.GetRepeatedDouble(message, &field, index) : r.GetDouble(message, &field);
+    case Field::CPPTYPE_FLOAT:
+      return many ? r.GetRepeatedFloat(message, &field, index) : r.GetFloat(message, &field);
+    case Field::CPPTYPE_ENUM:
+      return EnumText(many ? *r.GetRepeatedEnum(message, &field, index) : *r.GetEnum(message, &field));
+    case Field::CPPTYPE_STRING:
+      return TextJson(many ? r.GetRepeatedString(message, &field, index) : r.GetString(message, &field));
     case Field::CPPTYPE_INT64: {
       int64_t value = many ? r.GetRepeatedInt64(message, &field, index) : r.GetInt64(message, &field);
       bool seconds = options.seconds && RulesOf(field).unit() == gridtrain::v1::UNIT_DURATION;
       if (!seconds) return value;
       return value % 1000 == 0 ? Json(value / 1000) : Json(static_cast<double>(value) / 1000);
     }
-    case Field::CPPTYPE_MESSAGE: break;
+    case Field::CPPTYPE_MESSAGE:
+      break;
   }
   return nullptr;
 }
@@ -74,11 +83,13 @@ Json FieldJson(const pb::Message& message, const Field& field, const JsonOptions
   const pb::Reflection& r = *message.GetReflection();
   if (field.is_map()) return MapJson(message, field, options);
   if (!field.is_repeated())
-    return field.cpp_type() == Field::CPPTYPE_MESSAGE ? ToJson(r.GetMessage(message, &field), options) : ScalarJson(message, field, -1, options);
+    return field.cpp_type() == Field::CPPTYPE_MESSAGE ? ToJson(r.GetMessage(message, &field), options)
+                                                      : ScalarJson(message, field, -1, options);
   Json json = Json::array();
   for (int i = 0; i < r.FieldSize(message, &field); ++i) {
     bool nested = field.cpp_type() == Field::CPPTYPE_MESSAGE;
-    json.push_back(nested ? ToJson(r.GetRepeatedMessage(message, &field, i), options) : ScalarJson(message, field, i, options));
+    json.push_back(nested ? ToJson(r.GetRepeatedMessage(message, &field, i), options)
+                          : ScalarJson(message, field, i, options));
   }
   return json;
 }
@@ -93,8 +104,10 @@ bool HasDefault(const Field& field) {
 // A scalar as YAML that means exactly this text: plain where that is safe, else in double quotes.
 std::string YamlText(const std::string& text) {
   constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@+-";
-  bool plain = !text.empty() && text.find_first_not_of(kSafe) == std::string::npos && text[0] != '-' && text[0] != '@' && text != "null" && text != "Null" && text != "NULL";
-  bool address = text.find(' ') == std::string::npos && text.find_first_not_of("0123456789.:") == std::string::npos && text.find(": ") == std::string::npos && !text.empty() && text.back() != ':' && text.front() != ':';
+  bool plain = !text.empty() && text.find_first_not_of(kSafe) == std::string::npos && text[0] != '-' &&
+               text[0] != '@' && text != "null" && text != "Null" && text != "NULL";
+  bool address = text.find(' ') == std::string::npos && text.find_first_not_of("0123456789.:") == std::string::npos &&
+                 text.find(": ") == std::string::npos && !text.empty() && text.back() != ':' && text.front() != ':';
   return plain || address ? text : Dump(TextJson(text));
 }
 
@@ -116,7 +129,8 @@ class YamlWriter {
   void Message(const pb::Message& message, const std::string& path, const std::string& indent) {
     const pb::Descriptor& type = *message.GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i)
-      if (!RulesOf(*type.field(i)).unsupported()) Field(message, *type.field(i), JoinPath(path, type.field(i)->name()), indent);
+      if (!RulesOf(*type.field(i)).unsupported())
+        Field(message, *type.field(i), JoinPath(path, type.field(i)->name()), indent);
   }
   std::string Take() { return std::move(out_); }
 
@@ -125,32 +139,46 @@ class YamlWriter {
     constexpr size_t kCommentColumn = 40;
     auto it = origins_.find(path);
     std::string origin = it == origins_.end() ? "default" : ToString(it->second);
-    out_ += text + std::string(std::max(kCommentColumn, DisplayWidth(text) + 2) - DisplayWidth(text), ' ') + "# " + origin + "\n";
+    out_ += text + std::string(std::max(kCommentColumn, DisplayWidth(text) + 2) - DisplayWidth(text), ' ') + "# " +
+            origin + "\n";
   }
 
-  void Field(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path, const std::string& indent) {
+  void Field(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path,
+             const std::string& indent) {
     const pb::Reflection& r = *message.GetReflection();
     bool present = field.is_repeated() ? r.FieldSize(message, &field) > 0 : r.HasField(message, &field);
     std::string head = indent + field.name() + ":";
-    if (!present && (!HasDefault(field) || field.is_repeated())) out_ += indent + "# " + field.name() + ": (not set)\n";
-    else if (field.is_map()) Map(message, field, path, indent);
-    else if (field.is_repeated()) List(message, field, path, indent);
-    else if (field.cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) Line(head + " " + YamlScalar(message, field, -1), path);
-    else out_ += head + "\n", Message(r.GetMessage(message, &field), path, indent + "  ");
+    if (!present && (!HasDefault(field) || field.is_repeated()))
+      out_ += indent + "# " + field.name() + ": (not set)\n";
+    else if (field.is_map())
+      Map(message, field, path, indent);
+    else if (field.is_repeated())
+      List(message, field, path, indent);
+    else if (field.cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
+      Line(head + " " + YamlScalar(message, field, -1), path);
+    else
+      out_ += head + "\n", Message(r.GetMessage(message, &field), path, indent + "  ");
   }
 
-  void Map(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path, const std::string& indent) {
+  void Map(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path,
+           const std::string& indent) {
     out_ += indent + field.name() + ":\n";
     for (const auto& [key, value] : SortedMap(message, field, {}))
-      Line(indent + "  " + YamlText(key) + ": " + (value.is_string() ? YamlText(value.get<std::string>()) : value.dump()), path + "." + key);
+      Line(indent + "  " + YamlText(key) + ": " +
+               (value.is_string() ? YamlText(value.get<std::string>()) : value.dump()),
+           path + "." + key);
   }
 
-  void List(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path, const std::string& indent) {
+  void List(const pb::Message& message, const pb::FieldDescriptor& field, const std::string& path,
+            const std::string& indent) {
     out_ += indent + field.name() + ":\n";
     for (int i = 0; i < message.GetReflection()->FieldSize(message, &field); ++i) {
       std::string where = path + "[" + std::to_string(i) + "]";
-      if (field.cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE) Line(indent + "  - " + YamlScalar(message, field, i), where);
-      else out_ += indent + "  -\n", Message(message.GetReflection()->GetRepeatedMessage(message, &field, i), where, indent + "    ");
+      if (field.cpp_type() != pb::FieldDescriptor::CPPTYPE_MESSAGE)
+        Line(indent + "  - " + YamlScalar(message, field, i), where);
+      else
+        out_ += indent + "  -\n",
+            Message(message.GetReflection()->GetRepeatedMessage(message, &field, i), where, indent + "    ");
     }
   }
 
@@ -173,8 +201,10 @@ Json ToJson(const pb::Message& message, const JsonOptions& options) {
     const Field& field = *type.field(i);
     const pb::Reflection& r = *message.GetReflection();
     bool present = field.is_repeated() ? r.FieldSize(message, &field) > 0 : r.HasField(message, &field);
-    if (present || (options.defaults && HasDefault(field))) json[field.name()] = FieldJson(message, field, options);
-    else if (options.nulls && !RulesOf(field).unsupported()) json[field.name()] = nullptr;
+    if (present || (options.defaults && HasDefault(field)))
+      json[field.name()] = FieldJson(message, field, options);
+    else if (options.nulls && !RulesOf(field).unsupported())
+      json[field.name()] = nullptr;
   }
   return json;
 }

@@ -12,11 +12,13 @@ namespace gt {
 using Json = nlohmann::ordered_json;  // keys stay in the order of the proto
 
 // Every setting with its effective value, and where that came from as a comment: "default", "worker.yaml:3" or a flag.
-// Settings without value and default are comments ("# cpus: (not set)"). Secrets are masked. MessageReader reads it back.
+// Settings without value and default are comments ("# cpus: (not set)"). Secrets are masked. MessageReader reads it
+// back.
 std::string ToYaml(const google::protobuf::Message& message, const OriginMap& origins);
 
 struct JsonOptions {
-  bool defaults = true;  // fields that are absent but have a default, also those of absent messages without required fields
+  bool defaults =
+      true;  // fields that are absent but have a default, also those of absent messages without required fields
   bool nulls = false;    // what is absent without a default is null, else it is left out
   bool seconds = false;  // durations in seconds (for people's JSON), else in milliseconds
 };

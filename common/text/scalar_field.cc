@@ -43,7 +43,8 @@ std::string ReadWhole(const Field& field, const std::string& text, bool quoted, 
 std::string ReadNumber(const Field& field, const std::string& text, bool quoted, double* value) {
   bool plain = !text.empty() && text.find_first_not_of("0123456789+-.eE") == std::string::npos;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  if (quoted || !plain || end != text.data() + text.size() || error == std::errc::invalid_argument) return Expects(field, text, quoted);
+  if (quoted || !plain || end != text.data() + text.size() || error == std::errc::invalid_argument)
+    return Expects(field, text, quoted);
   return error == std::errc() && std::isfinite(*value) ? "" : Quote(text) + " is out of range";
 }
 
@@ -51,7 +52,10 @@ std::string ReadInt64(const Field& field, const std::string& text, bool quoted, 
   auto unit = RulesOf(field).unit();
   if (unit == gridtrain::v1::UNIT_NONE) return ReadWhole(field, text, quoted, value);
   Result<int64_t> parsed = unit == gridtrain::v1::UNIT_BYTES ? ParseBytes(text) : ParseDuration(text);
-  if (!parsed.ok()) return Expects(field, text, false) + (RulesOf(field).has_example() ? "" : unit == gridtrain::v1::UNIT_BYTES ? "; for example 2GiB" : "; for example 30s");
+  if (!parsed.ok())
+    return Expects(field, text, false) + (RulesOf(field).has_example()        ? ""
+                                          : unit == gridtrain::v1::UNIT_BYTES ? "; for example 2GiB"
+                                                                              : "; for example 30s");
   *value = *parsed;
   return "";
 }
@@ -62,14 +66,17 @@ std::string ReadEnum(const Field& field, const std::string& text, const pb::Enum
   std::vector<std::string> texts;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) texts.push_back(EnumText(*field.enum_type()->value(i)));
   std::string near = text.size() > 100 ? "" : Nearest(text, texts);
-  return Quote(text) + " is not one of its values; use " + EnumChoices(*field.enum_type()) + (near.empty() ? "" : " (did you mean \"" + near + "\"?)");
+  return Quote(text) + " is not one of its values; use " + EnumChoices(*field.enum_type()) +
+         (near.empty() ? "" : " (did you mean \"" + near + "\"?)");
 }
 
 template <typename Value, typename Set, typename Add>
 void Put(pb::Message* message, const Field& field, Value value, Set set, Add add) {
   const pb::Reflection* r = message->GetReflection();
-  if (field.is_repeated()) (r->*add)(message, &field, value);
-  else (r->*set)(message, &field, value);
+  if (field.is_repeated())
+    (r->*add)(message, &field, value);
+  else
+    (r->*set)(message, &field, value);
 }
 
 }  // namespace
@@ -78,11 +85,16 @@ std::string ScalarKind(const Field& field) {
   if (RulesOf(field).unit() == gridtrain::v1::UNIT_DURATION) return "a duration";
   if (RulesOf(field).unit() == gridtrain::v1::UNIT_BYTES) return "a size";
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_STRING: return "text";
-    case Field::CPPTYPE_BOOL: return "true or false";
-    case Field::CPPTYPE_DOUBLE: return "a number";
-    case Field::CPPTYPE_ENUM: return EnumChoices(*field.enum_type());
-    default: return "a whole number";
+    case Field::CPPTYPE_STRING:
+      return "text";
+    case Field::CPPTYPE_BOOL:
+      return "true or false";
+    case Field::CPPTYPE_DOUBLE:
+      return "a number";
+    case Field::CPPTYPE_ENUM:
+      return EnumChoices(*field.enum_type());
+    default:
+      return "a whole number";
   }
 }
 
@@ -99,32 +111,38 @@ std::string SetScalar(pb::Message* message, const Field& field, const std::strin
       return "";
     case Field::CPPTYPE_INT32: {
       int32_t value = 0;
-      if (problem = ReadWhole(field, text, quoted, &value); problem.empty()) Put(message, field, value, &R::SetInt32, &R::AddInt32);
+      if (problem = ReadWhole(field, text, quoted, &value); problem.empty())
+        Put(message, field, value, &R::SetInt32, &R::AddInt32);
       return problem;
     }
     case Field::CPPTYPE_UINT32: {
       uint32_t value = 0;
-      if (problem = ReadWhole(field, text, quoted, &value); problem.empty()) Put(message, field, value, &R::SetUInt32, &R::AddUInt32);
+      if (problem = ReadWhole(field, text, quoted, &value); problem.empty())
+        Put(message, field, value, &R::SetUInt32, &R::AddUInt32);
       return problem;
     }
     case Field::CPPTYPE_UINT64: {
       uint64_t value = 0;
-      if (problem = ReadWhole(field, text, quoted, &value); problem.empty()) Put(message, field, value, &R::SetUInt64, &R::AddUInt64);
+      if (problem = ReadWhole(field, text, quoted, &value); problem.empty())
+        Put(message, field, value, &R::SetUInt64, &R::AddUInt64);
       return problem;
     }
     case Field::CPPTYPE_INT64: {
       int64_t value = 0;
-      if (problem = ReadInt64(field, text, quoted, &value); problem.empty()) Put(message, field, value, &R::SetInt64, &R::AddInt64);
+      if (problem = ReadInt64(field, text, quoted, &value); problem.empty())
+        Put(message, field, value, &R::SetInt64, &R::AddInt64);
       return problem;
     }
     case Field::CPPTYPE_DOUBLE: {
       double value = 0;
-      if (problem = ReadNumber(field, text, quoted, &value); problem.empty()) Put(message, field, value, &R::SetDouble, &R::AddDouble);
+      if (problem = ReadNumber(field, text, quoted, &value); problem.empty())
+        Put(message, field, value, &R::SetDouble, &R::AddDouble);
       return problem;
     }
     case Field::CPPTYPE_ENUM: {
       const pb::EnumValueDescriptor* value = nullptr;
-      if (problem = ReadEnum(field, text, &value); problem.empty()) Put(message, field, value, &R::SetEnum, &R::AddEnum);
+      if (problem = ReadEnum(field, text, &value); problem.empty())
+        Put(message, field, value, &R::SetEnum, &R::AddEnum);
       return problem;
     }
     default:

@@ -9,7 +9,10 @@
 namespace gt {
 namespace {
 
-struct Decoded { char32_t point; size_t bytes; };  // bytes == 0: not UTF-8 here
+struct Decoded {
+  char32_t point;
+  size_t bytes;
+};  // bytes == 0: not UTF-8 here
 
 Decoded DecodeOne(std::string_view s) {
   auto at = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
@@ -27,31 +30,62 @@ Decoded DecodeOne(std::string_view s) {
   return overlong || surrogate || point > 0x10FFFF ? Decoded{0, 0} : Decoded{point, size};
 }
 
-struct Span { char32_t first, last; };
+struct Span {
+  char32_t first, last;
+};
 template <size_t N>
 bool In(const std::array<Span, N>& spans, char32_t point) {
   return std::any_of(spans.begin(), spans.end(), [&](Span s) { return point >= s.first && point <= s.last; });
 }
 
 // Shown as nothing, or changing how what follows is shown. The joiner U+200D stays: emoji are made with it.
-constexpr std::array<Span, 8> kInvisible = {{{0x7F, 0x9F}, {0xAD, 0xAD}, {0x200B, 0x200C}, {0x200E, 0x200F},
-                                             {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xE0000, 0xE0FFF}}};
-constexpr std::array<Span, 8> kZeroWidth = {{{0x300, 0x36F}, {0x483, 0x489}, {0x591, 0x5BD}, {0x610, 0x61A},
-                                             {0x64B, 0x65F}, {0x200D, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
-constexpr std::array<Span, 11> kWide = {{{0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0xA4CF}, {0xAC00, 0xD7A3},
-                                         {0xF900, 0xFAFF}, {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6},
-                                         {0x1F300, 0x1F64F}, {0x1F680, 0x1FAFF}, {0x20000, 0x3FFFD}}};
+constexpr std::array<Span, 8> kInvisible = {{{0x7F, 0x9F},
+                                             {0xAD, 0xAD},
+                                             {0x200B, 0x200C},
+                                             {0x200E, 0x200F},
+                                             {0x2028, 0x202E},
+                                             {0x2060, 0x206F},
+                                             {0xFEFF, 0xFEFF},
+                                             {0xE0000, 0xE0FFF}}};
+constexpr std::array<Span, 8> kZeroWidth = {{{0x300, 0x36F},
+                                             {0x483, 0x489},
+                                             {0x591, 0x5BD},
+                                             {0x610, 0x61A},
+                                             {0x64B, 0x65F},
+                                             {0x200D, 0x200D},
+                                             {0x20D0, 0x20FF},
+                                             {0xFE00, 0xFE0F}}};
+constexpr std::array<Span, 11> kWide = {{{0x1100, 0x115F},
+                                         {0x2E80, 0x303E},
+                                         {0x3041, 0xA4CF},
+                                         {0xAC00, 0xD7A3},
+                                         {0xF900, 0xFAFF},
+                                         {0xFE30, 0xFE6F},
+                                         {0xFF00, 0xFF60},
+                                         {0xFFE0, 0xFFE6},
+                                         {0x1F300, 0x1F64F},
+                                         {0x1F680, 0x1FAFF},
+                                         {0x20000, 0x3FFFD}}};
 
 bool Harmless(char32_t point) { return point >= 0x20 && !In(kInvisible, point); }
 
 void AppendEscape(std::string* out, char32_t point) {
   char text[16];
   switch (point) {
-    case '\n': *out += "\\n"; return;
-    case '\t': *out += "\\t"; return;
-    case '\r': *out += "\\r"; return;
-    case 0x1B: *out += "\\e"; return;
-    default: break;
+    case '\n':
+      *out += "\\n";
+      return;
+    case '\t':
+      *out += "\\t";
+      return;
+    case '\r':
+      *out += "\\r";
+      return;
+    case 0x1B:
+      *out += "\\e";
+      return;
+    default:
+      break;
   }
   std::snprintf(text, sizeof text, point < 0x100 ? "\\x%02x" : "\\u{%x}", static_cast<unsigned>(point));
   *out += text;
@@ -87,9 +121,12 @@ std::string Printable(std::string_view bytes) {
   out.reserve(bytes.size());
   while (!bytes.empty()) {
     Decoded one = DecodeOne(bytes);
-    if (one.bytes == 0) AppendEscape(&out, static_cast<unsigned char>(bytes[0]));
-    else if (Harmless(one.point)) out += bytes.substr(0, one.bytes);
-    else AppendEscape(&out, one.point);
+    if (one.bytes == 0)
+      AppendEscape(&out, static_cast<unsigned char>(bytes[0]));
+    else if (Harmless(one.point))
+      out += bytes.substr(0, one.bytes);
+    else
+      AppendEscape(&out, one.point);
     bytes.remove_prefix(std::max<size_t>(one.bytes, 1));
   }
   return out;

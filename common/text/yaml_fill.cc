@@ -27,10 +27,14 @@ std::string ParentOfKey(const pb::Descriptor& type, const std::string& name, con
 
 const char* KindName(const YamlNode& node) {
   switch (node.kind) {
-    case YamlNode::Kind::kNull: return "nothing";
-    case YamlNode::Kind::kScalar: return "a single value";
-    case YamlNode::Kind::kSequence: return "a list";
-    case YamlNode::Kind::kMap: return "keys and values";
+    case YamlNode::Kind::kNull:
+      return "nothing";
+    case YamlNode::Kind::kScalar:
+      return "a single value";
+    case YamlNode::Kind::kSequence:
+      return "a list";
+    case YamlNode::Kind::kMap:
+      return "keys and values";
   }
   return "";
 }
@@ -54,7 +58,8 @@ YamlNode TextNode(std::string_view text, bool quoted) {
 }  // namespace
 
 void YamlFiller::Problem(int line, const std::string& path, std::string message) {
-  if (problems_->size() < kMaxProblems) problems_->push_back({{source_, has_lines_ ? line : 0}, path, std::move(message)});
+  if (problems_->size() < kMaxProblems)
+    problems_->push_back({{source_, has_lines_ ? line : 0}, path, std::move(message)});
 }
 
 void YamlFiller::Record(int line, const std::string& path) { (*origins_)[path] = {source_, has_lines_ ? line : 0}; }
@@ -69,7 +74,8 @@ void YamlFiller::Forget(const std::string& path) {
 void YamlFiller::FillRoot(Message* message, const YamlNode& node) {
   root_ = message->GetDescriptor();
   if (node.kind == YamlNode::Kind::kNull) return;
-  if (node.kind != YamlNode::Kind::kMap) return Problem(node.line, "", std::string("expects keys and values, not ") + KindName(node));
+  if (node.kind != YamlNode::Kind::kMap)
+    return Problem(node.line, "", std::string("expects keys and values, not ") + KindName(node));
   FillMessage(message, node, "");
 }
 
@@ -79,9 +85,12 @@ void YamlFiller::FillMessage(Message* message, const YamlNode& node, const std::
     std::string where = JoinPath(path, entry.key);
     auto [first, fresh] = seen.emplace(entry.key, entry.line);
     const Field* field = message->GetDescriptor()->FindFieldByName(entry.key);
-    if (!fresh) Problem(entry.line, Printable(where), "was given already in line " + std::to_string(first->second));
-    else if (!field) UnknownKey(*message->GetDescriptor(), entry.key, entry.line, path);
-    else FillField(message, *field, *entry.value, entry.line, where);
+    if (!fresh)
+      Problem(entry.line, Printable(where), "was given already in line " + std::to_string(first->second));
+    else if (!field)
+      UnknownKey(*message->GetDescriptor(), entry.key, entry.line, path);
+    else
+      FillField(message, *field, *entry.value, entry.line, where);
   }
 }
 
@@ -89,14 +98,19 @@ void YamlFiller::UnknownKey(const pb::Descriptor& type, const std::string& key, 
   std::vector<std::string> known;
   for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
   std::string message = "unknown key", where = Printable(JoinPath(parent, key));
-  if (key == "<<") message = "merge keys are not supported";
-  else if (std::string near = key.size() > 100 ? "" : Nearest(key, known); !near.empty()) message += "; did you mean \"" + near + "\"?";
-  else if (std::string elsewhere = ParentOfKey(*root_, key, "", 0); !elsewhere.empty()) message += "; \"" + where.substr(where.rfind('.') + 1) + "\" belongs under \"" + elsewhere + "\"";
-  else if (root_->FindFieldByName(key)) message += "; \"" + key + "\" belongs at the top level";
+  if (key == "<<")
+    message = "merge keys are not supported";
+  else if (std::string near = key.size() > 100 ? "" : Nearest(key, known); !near.empty())
+    message += "; did you mean \"" + near + "\"?";
+  else if (std::string elsewhere = ParentOfKey(*root_, key, "", 0); !elsewhere.empty())
+    message += "; \"" + where.substr(where.rfind('.') + 1) + "\" belongs under \"" + elsewhere + "\"";
+  else if (root_->FindFieldByName(key))
+    message += "; \"" + key + "\" belongs at the top level";
   Problem(line, where, message);
 }
 
-void YamlFiller::FillField(Message* message, const Field& field, const YamlNode& node, int line, const std::string& path) {
+void YamlFiller::FillField(Message* message, const Field& field, const YamlNode& node, int line,
+                           const std::string& path) {
   if (RulesOf(field).unsupported()) return Problem(line, path, "is not supported yet");
   if (IsSubMessage(field)) {
     Record(line, path);
@@ -104,17 +118,23 @@ void YamlFiller::FillField(Message* message, const Field& field, const YamlNode&
   }
   Forget(path);
   Record(line, path);
-  if (field.is_map()) FillMap(message, field, node, path);
-  else if (field.is_repeated()) FillList(message, field, node, path);
-  else FillScalar(message, field, node, path);
+  if (field.is_map())
+    FillMap(message, field, node, path);
+  else if (field.is_repeated())
+    FillList(message, field, node, path);
+  else
+    FillScalar(message, field, node, path);
 }
 
 void YamlFiller::FillSubMessage(Message* message, const Field& field, const YamlNode& node, const std::string& path) {
   Message* below = message->GetReflection()->MutableMessage(message, &field);
   switch (node.kind) {
-    case YamlNode::Kind::kNull: return;  // "resources:" with everything below it commented out
-    case YamlNode::Kind::kMap: return FillMessage(below, node, path);
-    case YamlNode::Kind::kSequence: break;
+    case YamlNode::Kind::kNull:
+      return;  // "resources:" with everything below it commented out
+    case YamlNode::Kind::kMap:
+      return FillMessage(below, node, path);
+    case YamlNode::Kind::kSequence:
+      break;
     case YamlNode::Kind::kScalar: {
       if (!RulesOf(field).has_scalar()) break;
       const Field* shorthand = field.message_type()->FindFieldByName(RulesOf(field).scalar());
@@ -129,7 +149,8 @@ void YamlFiller::FillSubMessage(Message* message, const Field& field, const Yaml
 void YamlFiller::FillList(Message* message, const Field& field, const YamlNode& node, const std::string& path) {
   message->GetReflection()->ClearField(message, &field);
   if (node.kind == YamlNode::Kind::kNull) return;
-  if (node.kind != YamlNode::Kind::kSequence) return Problem(node.line, path, std::string("expects a list, not ") + KindName(node) + Example(field));
+  if (node.kind != YamlNode::Kind::kSequence)
+    return Problem(node.line, path, std::string("expects a list, not ") + KindName(node) + Example(field));
   for (size_t i = 0; i < node.items.size(); ++i) {
     const YamlNode& item = *node.items[i];
     std::string where = path + "[" + std::to_string(i) + "]";
@@ -138,8 +159,10 @@ void YamlFiller::FillList(Message* message, const Field& field, const YamlNode& 
       FillScalar(message, field, item, where);
     } else {
       Message* below = message->GetReflection()->AddMessage(message, &field);
-      if (item.kind == YamlNode::Kind::kMap) FillMessage(below, item, where);
-      else Problem(item.line, where, std::string("expects keys and values, not ") + KindName(item));
+      if (item.kind == YamlNode::Kind::kMap)
+        FillMessage(below, item, where);
+      else
+        Problem(item.line, where, std::string("expects keys and values, not ") + KindName(item));
     }
   }
 }
@@ -147,33 +170,42 @@ void YamlFiller::FillList(Message* message, const Field& field, const YamlNode& 
 void YamlFiller::FillMap(Message* message, const Field& field, const YamlNode& node, const std::string& path) {
   message->GetReflection()->ClearField(message, &field);
   if (node.kind == YamlNode::Kind::kNull) return;
-  if (node.kind != YamlNode::Kind::kMap) return Problem(node.line, path, std::string("expects keys and values, not ") + KindName(node));
+  if (node.kind != YamlNode::Kind::kMap)
+    return Problem(node.line, path, std::string("expects keys and values, not ") + KindName(node));
   std::map<std::string, int> seen;
   for (const YamlNode::Entry& entry : node.entries) {
     std::string where = JoinPath(path, entry.key);
     auto [first, fresh] = seen.emplace(entry.key, entry.line);
     Record(entry.line, where);
-    if (!fresh) Problem(entry.line, Printable(where), "was given already in line " + std::to_string(first->second));
-    else AddMapEntry(message, field, entry.key, *entry.value, where);
+    if (!fresh)
+      Problem(entry.line, Printable(where), "was given already in line " + std::to_string(first->second));
+    else
+      AddMapEntry(message, field, entry.key, *entry.value, where);
   }
 }
 
-void YamlFiller::AddMapEntry(Message* message, const Field& field, const std::string& key, const YamlNode& value, const std::string& path) {
+void YamlFiller::AddMapEntry(Message* message, const Field& field, const std::string& key, const YamlNode& value,
+                             const std::string& path) {
   const pb::Descriptor& type = *field.message_type();
   GT_ASSERT(type.map_key()->cpp_type() == Field::CPPTYPE_STRING);
   Message* entry = message->GetReflection()->AddMessage(message, &field);
   entry->GetReflection()->SetString(entry, type.map_key(), key);
   YamlNode text = value;  // a null in a string map is the text that stands there
-  if (value.kind == YamlNode::Kind::kNull && type.map_value()->cpp_type() == Field::CPPTYPE_STRING) text = TextNode(value.text, true), text.line = value.line;
+  if (value.kind == YamlNode::Kind::kNull && type.map_value()->cpp_type() == Field::CPPTYPE_STRING)
+    text = TextNode(value.text, true), text.line = value.line;
   FillScalar(entry, *type.map_value(), text, path);
 }
 
 void YamlFiller::FillScalar(Message* message, const Field& field, const YamlNode& node, const std::string& path) {
   std::string problem;
-  if (node.kind == YamlNode::Kind::kScalar) problem = SetScalar(message, field, node.text, node.quoted);
-  else if (node.kind != YamlNode::Kind::kNull) problem = std::string("expects ") + ScalarKind(field) + ", not " + KindName(node) + Example(field);
-  else if (field.is_repeated() && field.cpp_type() == Field::CPPTYPE_STRING && !node.text.empty()) problem = SetScalar(message, field, node.text, true);
-  else problem = "has no value; leave it out or give it one" + Example(field);
+  if (node.kind == YamlNode::Kind::kScalar)
+    problem = SetScalar(message, field, node.text, node.quoted);
+  else if (node.kind != YamlNode::Kind::kNull)
+    problem = std::string("expects ") + ScalarKind(field) + ", not " + KindName(node) + Example(field);
+  else if (field.is_repeated() && field.cpp_type() == Field::CPPTYPE_STRING && !node.text.empty())
+    problem = SetScalar(message, field, node.text, true);
+  else
+    problem = "has no value; leave it out or give it one" + Example(field);
   if (!problem.empty()) Problem(node.line, Printable(path), problem);
 }
 

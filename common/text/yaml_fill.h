@@ -30,10 +30,12 @@ class YamlFiller {
   void FillList(Message* message, const Field& field, const YamlNode& node, const std::string& path);
   void FillMap(Message* message, const Field& field, const YamlNode& node, const std::string& path);
   void FillScalar(Message* message, const Field& field, const YamlNode& node, const std::string& path);
-  void AddMapEntry(Message* message, const Field& field, const std::string& key, const YamlNode& value, const std::string& path);
+  void AddMapEntry(Message* message, const Field& field, const std::string& key, const YamlNode& value,
+                   const std::string& path);
   void RemoveMapEntry(Message* message, const Field& field, const std::string& key);
   void AssignField(Message* message, const Field& field, std::string_view value, const std::string& path);
-  void UnknownKey(const google::protobuf::Descriptor& type, const std::string& key, int line, const std::string& parent);
+  void UnknownKey(const google::protobuf::Descriptor& type, const std::string& key, int line,
+                  const std::string& parent);
 
   void Problem(int line, const std::string& path, std::string message);
   void Record(int line, const std::string& path);

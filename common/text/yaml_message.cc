@@ -48,14 +48,17 @@ void MessageReader::ReadText(std::string_view text, const std::string& file) {
 void MessageReader::Set(std::string_view assignment) {
   size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
-    problems_.push_back({{"--set " + Printable(assignment), 0}, "", "write --set key=value, for example --set priority=70"});
+    problems_.push_back(
+        {{"--set " + Printable(assignment), 0}, "", "write --set key=value, for example --set priority=70"});
     return;
   }
   std::string path(assignment.substr(0, equals));
   Assign("--set " + Printable(path), path, assignment.substr(equals + 1));
 }
 
-void MessageReader::SetFlag(const std::string& flag, const std::string& path, std::string_view value) { Assign(flag, path, value); }
+void MessageReader::SetFlag(const std::string& flag, const std::string& path, std::string_view value) {
+  Assign(flag, path, value);
+}
 
 void MessageReader::Assign(const std::string& source, const std::string& path, std::string_view value) {
   if (first_.source.empty()) first_ = {source, 0};

@@ -29,12 +29,12 @@ struct Origin {
   std::string source;  // a file's name, "--set a.b", or a flag
   int line = 0;        // 0: not from a file
 };
-std::string ToString(const Origin& origin);  // "job.yaml:7", "--nodes"
+std::string ToString(const Origin& origin);       // "job.yaml:7", "--nodes"
 using OriginMap = std::map<std::string, Origin>;  // by path: "run.env.A", "run.command[0]"
 
 struct TextProblem {
   Origin origin;
-  std::string path;     // empty: of the file as a whole
+  std::string path;  // empty: of the file as a whole
   std::string message;
 };
 std::string ToString(const TextProblem& problem);  // "job.yaml:7: train.epochs: 0 is too small; the least is 1"
@@ -54,7 +54,8 @@ class MessageReader {
   // Checks the rules of options.proto over the whole message; once, after the last input.
   void Finish();
   // Adds what a later check found (CheckJob), at the line of its path or of the nearest parent that has one. Paths that
-  // have a problem already, or lie above or below one that has, and everything after a file that is not YAML at all, are left out: they would only repeat it.
+  // have a problem already, or lie above or below one that has, and everything after a file that is not YAML at all,
+  // are left out: they would only repeat it.
   void Add(const std::vector<FieldProblem>& found);
 
   bool ok() const { return problems_.empty(); }

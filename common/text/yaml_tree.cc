@@ -17,7 +17,10 @@ namespace {
 using Node = std::shared_ptr<YamlNode>;
 
 // Thrown through yaml-cpp to stop it at once; caught in ParseYaml and nowhere else.
-struct Refusal { int line; std::string message; };
+struct Refusal {
+  int line;
+  std::string message;
+};
 
 class Builder : public YAML::EventHandler {
  public:
@@ -41,7 +44,8 @@ class Builder : public YAML::EventHandler {
     depth_.back() = std::max(depth_.back(), it->second.depth);
     Attach(it->second.node, mark);
   }
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     RefuseTag(tag, mark);
     Node node = Make(YamlNode::Kind::kScalar, mark);
     if (!IsUtf8(value)) throw Refusal{Line(mark), "an escape that is not a character"};
@@ -49,25 +53,40 @@ class Builder : public YAML::EventHandler {
     node->quoted = tag != "?";
     Finish(node, anchor);
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     RefuseTag(tag, mark);
     Push(Make(YamlNode::Kind::kSequence, mark), anchor, false, mark);
   }
   void OnSequenceEnd() override { Pop(); }
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value style) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
     RefuseTag(tag, mark);
     Push(Make(YamlNode::Kind::kMap, mark), anchor, style == YAML::EmitterStyle::Flow, mark);
   }
   void OnMapEnd() override { Pop(); }
 
  private:
-  struct Open { Node node; YAML::anchor_t anchor; bool flow; bool has_key = false; std::string key; int key_line = 0; int key_column = 0; };
-  struct Anchored { Node node; size_t size; int depth; };
+  struct Open {
+    Node node;
+    YAML::anchor_t anchor;
+    bool flow;
+    bool has_key = false;
+    std::string key;
+    int key_line = 0;
+    int key_column = 0;
+  };
+  struct Anchored {
+    Node node;
+    size_t size;
+    int depth;
+  };
 
   static int Line(const YAML::Mark& mark) { return mark.line + 1; }
   [[noreturn]] static void TooDeep(const YAML::Mark& mark) { throw Refusal{Line(mark), "nested too deeply"}; }
   static void RefuseTag(const std::string& tag, const YAML::Mark& mark) {
-    if (!tag.empty() && tag != "?" && tag != "!") throw Refusal{Line(mark), "tags like " + Printable(tag) + " are not supported"};
+    if (!tag.empty() && tag != "?" && tag != "!")
+      throw Refusal{Line(mark), "tags like " + Printable(tag) + " are not supported"};
   }
 
   void Count(size_t nodes, const YAML::Mark& mark) {
@@ -118,7 +137,10 @@ class Builder : public YAML::EventHandler {
     Attach(open.node, mark_);
   }
   void Attach(const Node& node, const YAML::Mark& mark) {
-    if (stack_.empty()) { root_ = node; return; }
+    if (stack_.empty()) {
+      root_ = node;
+      return;
+    }
     Open& parent = stack_.back();
     if (parent.node->kind == YamlNode::Kind::kSequence) {
       parent.node->items.push_back(node);
@@ -172,7 +194,8 @@ YamlParse ParseYaml(std::string_view text) {
   if (text.size() > kMaxYamlBytes) return Error(0, "is larger than 1 MiB");
   if (!IsUtf8(text)) return Error(LineOfBadByte(text), "is not valid UTF-8");
   if (size_t zero = text.find('\0'); zero != std::string_view::npos)
-    return Error(1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(zero), '\n')), "has a zero byte");
+    return Error(1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(zero), '\n')),
+                 "has a zero byte");
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   Builder builder(text);
   try {
@@ -181,7 +204,8 @@ YamlParse ParseYaml(std::string_view text) {
     if (!parser.HandleNextDocument(builder)) return {};
     Node root = builder.root();
     Builder second(text);
-    if (parser.HandleNextDocument(second)) return Error(second.root() ? second.root()->line : 0, "has more than one document");
+    if (parser.HandleNextDocument(second))
+      return Error(second.root() ? second.root()->line : 0, "has more than one document");
     return {root, 0, ""};
   } catch (const Refusal& refusal) {
     return Error(refusal.line, refusal.message);

@@ -32,7 +32,8 @@ const std::string kTrain = "train: {model: {name: simple_cnn}, data: {path: /d}}
 
 TEST(JobCheck, GoodJobsPass) {
   EXPECT_THAT(Problems(kRun), IsEmpty());
-  EXPECT_THAT(Problems(kTrain + "resources: {nodes: 2, gpus_per_node: 8, gpu: {model: [H100]}}\narray: 0-99999\n"), IsEmpty());
+  EXPECT_THAT(Problems(kTrain + "resources: {nodes: 2, gpus_per_node: 8, gpu: {model: [H100]}}\narray: 0-99999\n"),
+              IsEmpty());
   EXPECT_THAT(Problems(kRun + "time_limit: 10s\n"), IsEmpty());  // the default grace is no fault of the user's
 }
 
@@ -44,7 +45,8 @@ TEST(JobCheck, AJobIsExactlyOneOfTrainAndRun) {
 TEST(JobCheck, ArraysAreRangesOfBoundedLength) {
   EXPECT_EQ(ParseArrayRange("7")->count(), 1u);
   EXPECT_EQ(ParseArrayRange("10-12")->last, 12u);
-  for (const char* bad : {"", "-", "3-", "-3", "5-1", "a", "0-100000", "1,2", " 1", "01", "1-2-3", "0-4294967296", "4294967295"})
+  for (const char* bad :
+       {"", "-", "3-", "-3", "5-1", "a", "0-100000", "1,2", " 1", "01", "1-2-3", "0-4294967296", "4294967295"})
     EXPECT_FALSE(ParseArrayRange(bad).ok()) << bad;
   EXPECT_THAT(Problems(kRun + "array: 5-1"), ElementsAre("array: \"5-1\" runs backwards; write 1-5"));
 }
@@ -72,28 +74,38 @@ TEST(JobCheck, VariablesMustHaveNames) {
 }
 
 TEST(JobCheck, NamesOfWhatThereIsAreCheckedAndTheNearestIsNamed) {
-  EXPECT_THAT(Problems("train: {model: {name: simple_cn}, data: {path: /d, format: idxx}, optimizer: {name: adamm}}"),
-              ElementsAre("train.model.name: no model \"simple_cn\"; did you mean \"simple_cnn\"? (there is: simple_cnn, mlp)",
-                          "train.data.format: no data format \"idxx\"; did you mean \"idx\"? (there is: idx)",
-                          "train.optimizer.name: no optimizer \"adamm\"; did you mean \"adam\"? (there is: adam, sgd)"));
+  EXPECT_THAT(
+      Problems("train: {model: {name: simple_cn}, data: {path: /d, format: idxx}, optimizer: {name: adamm}}"),
+      ElementsAre("train.model.name: no model \"simple_cn\"; did you mean \"simple_cnn\"? (there is: simple_cnn, mlp)",
+                  "train.data.format: no data format \"idxx\"; did you mean \"idx\"? (there is: idx)",
+                  "train.optimizer.name: no optimizer \"adamm\"; did you mean \"adam\"? (there is: adam, sgd)"));
 }
 
 TEST(JobCheck, SettingsThatWouldBeIgnoredAreRefused) {
-  EXPECT_THAT(Problems("train: {model: {name: simple_cnn, hidden: 3}, data: {path: /d}, optimizer: {momentum: 0.9}}").size(), 2u);
+  EXPECT_THAT(
+      Problems("train: {model: {name: simple_cnn, hidden: 3}, data: {path: /d}, optimizer: {momentum: 0.9}}").size(),
+      2u);
 }
 
 TEST(JobCheck, GpusAndProcessesMustAgree) {
-  EXPECT_THAT(Problems(kRun + "resources: {gpu: {model: [H100]}}"), ElementsAre("resources.gpu: asks for a kind of GPU, but gpus_per_node is 0"));
-  EXPECT_THAT(Problems(kTrain + "resources: {gpus_per_node: 4, processes_per_node: 2}"), ElementsAre(StartsWith("resources.processes_per_node: is 2")));
-  EXPECT_THAT(Problems(kRun + "resources: {gpus_per_node: 4, processes_per_node: 3}"), ElementsAre(StartsWith("resources.processes_per_node: 3 processes")));
+  EXPECT_THAT(Problems(kRun + "resources: {gpu: {model: [H100]}}"),
+              ElementsAre("resources.gpu: asks for a kind of GPU, but gpus_per_node is 0"));
+  EXPECT_THAT(Problems(kTrain + "resources: {gpus_per_node: 4, processes_per_node: 2}"),
+              ElementsAre(StartsWith("resources.processes_per_node: is 2")));
+  EXPECT_THAT(Problems(kRun + "resources: {gpus_per_node: 4, processes_per_node: 3}"),
+              ElementsAre(StartsWith("resources.processes_per_node: 3 processes")));
   EXPECT_THAT(Problems(kRun + "resources: {gpus_per_node: 4, processes_per_node: 1}"), IsEmpty());
-  EXPECT_THAT(Problems(kRun + "resources: {nodes: 4096, processes_per_node: 1024}"), ElementsAre(StartsWith("resources: asks for 4194304 ranks")));
+  EXPECT_THAT(Problems(kRun + "resources: {nodes: 4096, processes_per_node: 1024}"),
+              ElementsAre(StartsWith("resources: asks for 4194304 ranks")));
 }
 
 TEST(JobCheck, LimitsOfTimeMustAgree) {
-  EXPECT_THAT(Problems(kRun + "time_limit: 10s\ngrace: 20s\n"), ElementsAre("grace: 20s is longer than time_limit, 10s"));
-  EXPECT_THAT(Problems(kRun + "on_disconnect: stop_after"), ElementsAre(StartsWith("on_disconnect.stop_after: is required")));
-  EXPECT_THAT(Problems(kRun + "on_disconnect: {stop_after: 10m}"), ElementsAre(StartsWith("on_disconnect.stop_after: has no meaning")));
+  EXPECT_THAT(Problems(kRun + "time_limit: 10s\ngrace: 20s\n"),
+              ElementsAre("grace: 20s is longer than time_limit, 10s"));
+  EXPECT_THAT(Problems(kRun + "on_disconnect: stop_after"),
+              ElementsAre(StartsWith("on_disconnect.stop_after: is required")));
+  EXPECT_THAT(Problems(kRun + "on_disconnect: {stop_after: 10m}"),
+              ElementsAre(StartsWith("on_disconnect.stop_after: has no meaning")));
   EXPECT_THAT(Problems(kRun + "on_disconnect: {action: stop_after, stop_after: 10m}"), IsEmpty());
 }
 
@@ -123,7 +135,8 @@ TEST(JobCheck, DerivedValuesAreMadeInOnePlace) {
   EXPECT_EQ(plain.world_size, 1);
   EXPECT_EQ(plain.cpus_per_node, 1);
   EXPECT_FALSE(plain.array);
-  JobShape big = ShapeOf(Job(kTrain + "resources: {nodes: 2, gpus_per_node: 4, cpus_per_process: 3, memory_per_node: 1GiB}\narray: 3-9\n"));
+  JobShape big = ShapeOf(Job(
+      kTrain + "resources: {nodes: 2, gpus_per_node: 4, cpus_per_process: 3, memory_per_node: 1GiB}\narray: 3-9\n"));
   EXPECT_EQ(big.ranks_per_node, 4);
   EXPECT_EQ(big.world_size, 8);
   EXPECT_EQ(big.cpus_per_node, 12);

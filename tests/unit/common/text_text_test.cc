@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "common/text/text.h"
+
+#include <gtest/gtest.h>
 
 namespace gt {
 namespace {
@@ -24,7 +24,8 @@ TEST(Text, BytesThatAreNotUtf8AreShownOneByOne) {
 
 TEST(Text, Utf8IsCheckedStrictly) {
   for (const char* good : {"", "abc", "ü", "漢", "😀", "\xF4\x8F\xBF\xBF"}) EXPECT_TRUE(IsUtf8(good)) << good;
-  for (const char* bad : {"\x80", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xF5\x80\x80\x80", "\xE0\x80\x80"})
+  for (const char* bad :
+       {"\x80", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\xF5\x80\x80\x80", "\xE0\x80\x80"})
     EXPECT_FALSE(IsUtf8(bad)) << Printable(bad);
   EXPECT_FALSE(IsPrintable("a\nb"));
   EXPECT_FALSE(IsPrintable("\xff"));

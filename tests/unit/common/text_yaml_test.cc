@@ -46,7 +46,9 @@ retry: {user: 1, infra: 10}
 time_limit: 1h30m
 on_disconnect: continue
 array: 0-15
-)", &spec), IsEmpty());
+)",
+                       &spec),
+              IsEmpty());
   EXPECT_EQ(spec.name(), "mnist");
   EXPECT_EQ(spec.resources().nodes().count(), 2);
   EXPECT_EQ(spec.resources().memory_per_node(), 2ll << 30);
@@ -59,17 +61,19 @@ array: 0-15
 }
 
 TEST(YamlMessage, EverythingThatIsWrongIsToldAtOnceWithItsLine) {
-  EXPECT_THAT(Problems("nme: x\nresources:\n  nodes: 0\n  gpus_per_node: two\npriority: 101\ntime_limit: 15\nrun: {}\n"),
-              ElementsAre("job.yaml:1: nme: unknown key; did you mean \"name\"?",
-                          "job.yaml:4: resources.gpus_per_node: expects a whole number, not \"two\"",
-                          "job.yaml:6: time_limit: expects a duration, not \"15\"; for example 12h",
-                          "job.yaml:3: resources.nodes.count: 0 is too small; the least is 1",
-                          "job.yaml:7: run.command: is required; for example [python, train.py]",
-                          "job.yaml:5: priority: 101 is too large; the most is 100"));
+  EXPECT_THAT(
+      Problems("nme: x\nresources:\n  nodes: 0\n  gpus_per_node: two\npriority: 101\ntime_limit: 15\nrun: {}\n"),
+      ElementsAre("job.yaml:1: nme: unknown key; did you mean \"name\"?",
+                  "job.yaml:4: resources.gpus_per_node: expects a whole number, not \"two\"",
+                  "job.yaml:6: time_limit: expects a duration, not \"15\"; for example 12h",
+                  "job.yaml:3: resources.nodes.count: 0 is too small; the least is 1",
+                  "job.yaml:7: run.command: is required; for example [python, train.py]",
+                  "job.yaml:5: priority: 101 is too large; the most is 100"));
 }
 
 TEST(YamlMessage, AKeyInTheWrongPlaceIsSentToTheRightOne) {
-  EXPECT_THAT(Problems("epochs: 3\n"), ElementsAre("job.yaml:1: epochs: unknown key; \"epochs\" belongs under \"train\""));
+  EXPECT_THAT(Problems("epochs: 3\n"),
+              ElementsAre("job.yaml:1: epochs: unknown key; \"epochs\" belongs under \"train\""));
   EXPECT_THAT(Problems("run: {command: [a], priority: 3}"),
               ElementsAre("job.yaml:1: run.priority: unknown key; \"priority\" belongs at the top level"));
   EXPECT_THAT(Problems("zzzzzzzz: 3\n"), ElementsAre("job.yaml:1: zzzzzzzz: unknown key"));
@@ -78,19 +82,26 @@ TEST(YamlMessage, AKeyInTheWrongPlaceIsSentToTheRightOne) {
 TEST(YamlMessage, WhatIsNotBuiltYetIsRefusedAndNeverIgnored) {
   EXPECT_THAT(Problems("depends_on: [{job: 41}]"), ElementsAre("job.yaml:1: depends_on: is not supported yet"));
   EXPECT_THAT(Problems("resources: {nodes: {min: 2, max: 4}}"),
-              ElementsAre("job.yaml:1: resources.nodes.min: is not supported yet", "job.yaml:1: resources.nodes.max: is not supported yet"));
-  EXPECT_THAT(Problems("run: {command: [a], container: {image: x}}"), ElementsAre("job.yaml:1: run.container: is not supported yet"));
+              ElementsAre("job.yaml:1: resources.nodes.min: is not supported yet",
+                          "job.yaml:1: resources.nodes.max: is not supported yet"));
+  EXPECT_THAT(Problems("run: {command: [a], container: {image: x}}"),
+              ElementsAre("job.yaml:1: run.container: is not supported yet"));
   EXPECT_THAT(Problems("resources:\n  spot: required"),
               ElementsAre("job.yaml:2: resources.spot: \"required\" is not supported yet; use allowed"));
 }
 
 TEST(YamlMessage, NumbersAreStrict) {
-  for (const char* bad : {"0x10", "010", "1_000", "+5", "5.0", "1e1", "\"5\"", "yes", "99999999999", "[5]", "{a: 5}", "~", ""})
+  for (const char* bad :
+       {"0x10", "010", "1_000", "+5", "5.0", "1e1", "\"5\"", "yes", "99999999999", "[5]", "{a: 5}", "~", ""})
     EXPECT_EQ(Problems("priority: " + std::string(bad)).size(), 1u) << bad;
   for (const char* bad : {"0x1p3", "inf", ".nan", "1e999", "\"0.1\"", "1,5", "+1"})
-    EXPECT_EQ(Problems("train: {model: {name: mlp}, data: {path: /d}, optimizer: {lr: " + std::string(bad) + "}}").size(), 1u) << bad;
-  EXPECT_THAT(Problems("priority: 010"), ElementsAre("job.yaml:1: priority: \"010\" has a leading zero; write it without"));
-  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, seed: -1}"), ElementsAre("job.yaml:1: train.seed: \"-1\" is negative"));
+    EXPECT_EQ(
+        Problems("train: {model: {name: mlp}, data: {path: /d}, optimizer: {lr: " + std::string(bad) + "}}").size(), 1u)
+        << bad;
+  EXPECT_THAT(Problems("priority: 010"),
+              ElementsAre("job.yaml:1: priority: \"010\" has a leading zero; write it without"));
+  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, seed: -1}"),
+              ElementsAre("job.yaml:1: train.seed: \"-1\" is negative"));
 }
 
 TEST(YamlMessage, RangesAreToldInTheUnitOfTheField) {
@@ -102,8 +113,9 @@ TEST(YamlMessage, RangesAreToldInTheUnitOfTheField) {
 }
 
 TEST(YamlMessage, EnumsAreLowerCaseWithoutPrefix) {
-  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, precision: fp33}"),
-              ElementsAre(HasSubstr("train.precision: \"fp33\" is not one of its values; use fp32 (did you mean \"fp32\"?)")));
+  EXPECT_THAT(
+      Problems("train: {model: {name: mlp}, data: {path: /d}, precision: fp33}"),
+      ElementsAre(HasSubstr("train.precision: \"fp33\" is not one of its values; use fp32 (did you mean \"fp32\"?)")));
   CoordinatorConfig config;
   EXPECT_THAT(Problems("log: {level: warn}", &config), IsEmpty());
   EXPECT_EQ(config.log().level(), gridtrain::v1::LOG_WARN);
@@ -124,7 +136,9 @@ TEST(YamlMessage, ScalarsInEnvAreTakenLiterally) {
     nullable: x
     G: "q: \u00fc"
     H: 007
-)", &spec), IsEmpty());
+)",
+                       &spec),
+              IsEmpty());
   EXPECT_THAT(spec.run().command(), ElementsAre("echo", "yes", "1.0", "~", "null", "a # b"));
   const auto& env = spec.run().env();
   EXPECT_EQ(env.at("A"), "yes");
@@ -141,23 +155,28 @@ TEST(YamlMessage, ScalarsInEnvAreTakenLiterally) {
 }
 
 TEST(YamlMessage, ContainersOfTheWrongKindAreRefused) {
-  EXPECT_THAT(Problems("run: {command: python train.py}"),
-              ElementsAre("job.yaml:1: run.command: expects a list, not a single value; for example [python, train.py]"));
+  EXPECT_THAT(
+      Problems("run: {command: python train.py}"),
+      ElementsAre("job.yaml:1: run.command: expects a list, not a single value; for example [python, train.py]"));
   EXPECT_THAT(Problems("run: [a]"), ElementsAre("job.yaml:1: run: expects keys and values, not a list"));
   EXPECT_THAT(Problems("retry: 3"), ElementsAre("job.yaml:1: retry: expects keys and values, not a single value"));
-  EXPECT_THAT(Problems("run: {command: [a], env: [A=b]}"), ElementsAre("job.yaml:1: run.env: expects keys and values, not a list"));
+  EXPECT_THAT(Problems("run: {command: [a], env: [A=b]}"),
+              ElementsAre("job.yaml:1: run.env: expects keys and values, not a list"));
   EXPECT_THAT(Problems("- a\n- b"), ElementsAre("job.yaml:1: expects keys and values, not a list"));
   EXPECT_THAT(Problems("just text"), ElementsAre("job.yaml:1: expects keys and values, not a single value"));
   EXPECT_THAT(Problems("run: {command: [[a], ]}"), ElementsAre(HasSubstr("run.command[0]: expects text, not a list")));
 }
 
 TEST(YamlMessage, AKeyGivenTwiceIsRefused) {
-  EXPECT_THAT(Problems("name: a\npriority: 1\nname: b\n"), ElementsAre("job.yaml:3: name: was given already in line 1"));
-  EXPECT_THAT(Problems("run:\n  command: [a]\n  env:\n    A: 1\n    A: 2\n"), ElementsAre("job.yaml:5: run.env.A: was given already in line 4"));
+  EXPECT_THAT(Problems("name: a\npriority: 1\nname: b\n"),
+              ElementsAre("job.yaml:3: name: was given already in line 1"));
+  EXPECT_THAT(Problems("run:\n  command: [a]\n  env:\n    A: 1\n    A: 2\n"),
+              ElementsAre("job.yaml:5: run.env.A: was given already in line 4"));
 }
 
 TEST(YamlMessage, AnEmptyFileSetsNothing) {
-  for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "\xEF\xBB\xBF"}) EXPECT_THAT(Problems(text), IsEmpty()) << text;
+  for (const char* text : {"", "\n\n", "# only a comment\n", "---\n", "\xEF\xBB\xBF"})
+    EXPECT_THAT(Problems(text), IsEmpty()) << text;
 }
 
 TEST(YamlMessage, AnchorsStandForTheirValueButCannotExplode) {
@@ -183,7 +202,8 @@ TEST(YamlMessage, WhatIsNotOneDocumentOfPlainUtf8IsRefused) {
   EXPECT_THAT(Problems(std::string_view("name: a\n\0", 9)), ElementsAre("job.yaml:2: has a zero byte"));
   EXPECT_THAT(Problems(std::string((1 << 20) + 1, ' ')), ElementsAre("job.yaml: is larger than 1 MiB"));
   EXPECT_THAT(Problems("name: \"a"), ElementsAre(HasSubstr("is not valid YAML")));
-  EXPECT_THAT(Problems("run:\n\tcommand: [a]\n"), ElementsAre("job.yaml:2: is indented by a tab; YAML allows only spaces"));
+  EXPECT_THAT(Problems("run:\n\tcommand: [a]\n"),
+              ElementsAre("job.yaml:2: is indented by a tab; YAML allows only spaces"));
   EXPECT_THAT(Problems("? [a]\n: b"), ElementsAre("job.yaml:1: a key must be plain text"));
   EXPECT_THAT(Problems("name: !!binary aGk="), ElementsAre(HasSubstr("are not supported")));
   EXPECT_EQ(Problems(std::string(1000, '[') + std::string(1000, ']')).size(), 1u);
@@ -199,8 +219,9 @@ TEST(YamlMessage, SetOverlaysWhatTheFileSaid) {
   JobSpec spec;
   MessageReader reader(&spec);
   reader.ReadText("name: a\nresources: {nodes: 2}\nrun: {command: [a], env: {A: 1, B: 2}}\n", "job.yaml");
-  for (const char* set : {"name=b: c", "resources.nodes=4", "run.env.B=3", "run.env.C.D=yes", "run.command=[x, \"y z\"]",
-                          "time_limit=2h", "on_disconnect={action: stop_after, stop_after: 10m}"})
+  for (const char* set :
+       {"name=b: c", "resources.nodes=4", "run.env.B=3", "run.env.C.D=yes", "run.command=[x, \"y z\"]", "time_limit=2h",
+        "on_disconnect={action: stop_after, stop_after: 10m}"})
     reader.Set(set);
   reader.Finish();
   EXPECT_EQ(reader.status().message(), "");
@@ -220,7 +241,8 @@ TEST(YamlMessage, SetOverlaysWhatTheFileSaid) {
 TEST(YamlMessage, ProblemsOfSetNameIt) {
   JobSpec spec;
   MessageReader reader(&spec);
-  for (const char* set : {"retry.user=x", "priority=101", "nme=a", "priority", "=3", "name.a=b", "depends_on=[]", "run.command=[", "priority=\"5\""})
+  for (const char* set : {"retry.user=x", "priority=101", "nme=a", "priority", "=3", "name.a=b", "depends_on=[]",
+                          "run.command=[", "priority=\"5\""})
     reader.Set(set);
   reader.SetFlag("--nodes", "resources.nodes", "0");
   reader.Finish();
@@ -240,14 +262,18 @@ TEST(YamlMessage, ProblemsOfSetNameIt) {
 TEST(MessageText, YamlShowsEffectiveValuesAndWhereTheyCameFrom) {
   WorkerConfig config;
   MessageReader reader(&config);
-  reader.ReadText("node_name: \"n 1\"\nlabels: {zone: eu-1}\ngpus:\n  - {model: H100, count: 2, memory: 80GiB, fake: true}\n", "worker.yaml");
+  reader.ReadText(
+      "node_name: \"n 1\"\nlabels: {zone: eu-1}\ngpus:\n  - {model: H100, count: 2, memory: 80GiB, fake: true}\n",
+      "worker.yaml");
   reader.SetFlag("--log-level", "log.level", "debug");
   reader.Finish();
   ASSERT_EQ(reader.status().message(), "");
   std::string yaml = ToYaml(config, reader.origins());
   for (const char* line : {"node_name: \"n 1\"                        # worker.yaml:1\n", "# cpus: (not set)\n",
-                           "  zone: eu-1                            # worker.yaml:2\n", "    count: 2                            # worker.yaml:4\n",
-                           "spool_cap: 10GiB                        # default\n", "  level: debug                          # --log-level\n"})
+                           "  zone: eu-1                            # worker.yaml:2\n",
+                           "    count: 2                            # worker.yaml:4\n",
+                           "spool_cap: 10GiB                        # default\n",
+                           "  level: debug                          # --log-level\n"})
     EXPECT_THAT(yaml, HasSubstr(line));
   WorkerConfig again;
   EXPECT_THAT(Problems(yaml, &again), IsEmpty());
