@@ -77,8 +77,11 @@ void On(ClusterState* s, const AttemptStopping& e) {
   } else {
     attempt.stop_grace = std::min(attempt.stop_grace, e.grace);
   }
-  SetDeadline(s, &attempt, e.deadline);
+  attempt.stop_deadline = e.deadline;
+  SetDeadline(s, &attempt, e.check_at);
 }
+
+void On(ClusterState* s, const StopRechecked& e) { SetDeadline(s, &At(s->attempts, e.uid), e.check_at); }
 
 void On(ClusterState* s, const FailureSeen& e) {
   Attempt& attempt = At(s->attempts, e.uid);

@@ -27,6 +27,7 @@ void On(ClusterState* s, const RendezvousReady& e);
 void On(ClusterState* s, const AttemptStarting& e);
 void On(ClusterState* s, const AttemptRunning& e);
 void On(ClusterState* s, const AttemptStopping& e);
+void On(ClusterState* s, const StopRechecked& e);
 void On(ClusterState* s, const FailureSeen& e);
 void On(ClusterState* s, const MemberGone& e);
 void On(ClusterState* s, const ProgressMade& e);

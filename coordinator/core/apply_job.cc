@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "coordinator/core/apply_internal.h"
+#include "coordinator/core/policy.h"
 #include "coordinator/core/ready.h"
 #include "coordinator/core/transitions.h"
 

@@ -28,7 +28,7 @@ void Release(ClusterState* s, const Attempt& attempt, const Member& member) {
     gpu.user = {};
     node.gpus_free++;
   }
-  s->resources_version++;
+  s->placement_version++;
 }
 
 void RecountNode(ClusterState* s, Node* node) {
@@ -42,7 +42,7 @@ void RecountNode(ClusterState* s, Node* node) {
     const Attempt& attempt = At(s->attempts, uid);
     Take(s, attempt, *attempt.FindMember(node->id));
   }
-  s->resources_version++;
+  s->placement_version++;
 }
 
 namespace {
@@ -84,7 +84,7 @@ void On(ClusterState* s, const NodeDisconnected& e) { At(s->nodes, e.node).conne
 void On(ClusterState* s, const NodeSnapshotComplete& e) {
   Node& node = At(s->nodes, e.node);
   node.snapshot_complete = true;
-  s->resources_version++;
+  s->placement_version++;
 }
 
 void On(ClusterState* s, const NodeStale& e) {
@@ -92,7 +92,7 @@ void On(ClusterState* s, const NodeStale& e) {
   if (e.held) {
     node.stale.insert(e.uid);
   } else if (node.stale.erase(e.uid) == 1) {
-    s->resources_version++;
+    s->placement_version++;
   }
 }
 
@@ -111,7 +111,7 @@ void On(ClusterState* s, const NodeDrainSet& e) {
   node.draining = e.draining;
   node.drain_reason = e.draining ? e.reason : "";
   node.drain_actor = e.draining ? e.actor : "";
-  s->resources_version++;
+  s->placement_version++;
 }
 
 }  // namespace gt::apply

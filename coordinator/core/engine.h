@@ -57,12 +57,14 @@ class Engine {
 
  private:
   void Emit(Batch* batch, Event event);
+  void HearNodes(std::span<const Heard> heard, Now now);
   ClusterState state_;
   Policy policy_;
   std::function<Uid()> new_uid_;
   FinishedKeyLookup finished_key_;
   Sessions sessions_;
   Millis last_run_ = 0;
+  uint64_t placed_version_ = 0;  // ClusterState::placement_version at the last complete placement
 };
 
 }  // namespace gt

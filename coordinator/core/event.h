@@ -19,7 +19,9 @@ struct RendezvousReady { Uid uid; Generation generation; std::string addr; uint1
 struct AttemptStarting { Uid uid; };
 struct AttemptRunning { Uid uid; Millis at_wall = 0; };
 // The first reason wins; a later one may only shorten the grace.
-struct AttemptStopping { Uid uid; Cause cause = Cause::kNone; Millis grace = 0; Millis deadline = 0; };
+// Its timer fires at check_at, to look again whether all that can confirm has done so, and at last at deadline.
+struct AttemptStopping { Uid uid; Cause cause = Cause::kNone; Millis grace = 0, deadline = 0, check_at = 0; };
+struct StopRechecked { Uid uid; Millis check_at = 0; };
 struct FailureSeen { Uid uid; Failure failure; };          // the root: at most one an attempt
 struct MemberGone { Uid uid; NodeId node; bool lost = false; std::string exit; int32_t exit_code = -1; };
 struct ProgressMade { Uid uid; Progress progress; };       // volatile
@@ -48,7 +50,7 @@ struct NodeLeaseRearmed { NodeId node; Millis at = 0; };    // volatile: its tim
 struct NodeDrainSet { NodeId node; bool draining = false; std::string reason, actor; };
 
 using Event = std::variant<JobSubmitted, JobCancelRequested, UnplacedCancelled, AttemptPlaced, MemberAdvanced, RendezvousReady,
-                           AttemptStarting, AttemptRunning, AttemptStopping, FailureSeen, MemberGone, ProgressMade,
+                           AttemptStarting, AttemptRunning, AttemptStopping, StopRechecked, FailureSeen, MemberGone, ProgressMade,
                            CheckpointAccepted, ExitSkewArmed, AttemptEnded, TaskRequeued, TaskReady, TaskFinished, JobFinished, NodeJoined,
                            NodeInventoryChanged, NodeDisconnected, NodeSnapshotComplete, NodeStale, NodeLost, NodeLeaseRearmed,
                            NodeDrainSet>;

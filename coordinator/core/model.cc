@@ -4,6 +4,13 @@
 
 namespace gt {
 
+TaskState JobState(const TaskCounts& counts) {
+  if (counts.active > 0) return TaskState::kActive;
+  if (counts.queued > 0) return TaskState::kQueued;
+  if (counts.cancelled > 0) return TaskState::kCancelled;
+  return counts.failed > 0 ? TaskState::kFailed : TaskState::kSucceeded;
+}
+
 Member* Attempt::FindMember(NodeId node) {
   for (Member& member : members)
     if (member.node == node) return &member;

@@ -79,6 +79,10 @@ struct Job {
   bool HasUnplaced() const { return !cancel_requested && next_index <= range.last; }
 };
 
+// A job's state follows from its counts. Over: CANCELLED if any task was, else FAILED if any did, else SUCCEEDED.
+TaskState JobState(const TaskCounts& counts);
+inline TaskState JobState(const Job& job) { return JobState(job.counts); }
+
 // A node's part in an attempt.
 struct Member {
   NodeId node;
@@ -135,7 +139,8 @@ struct Attempt {
   std::string resume_from;
   uint64_t resume_step = 0;
   Progress progress;                     // volatile; stored when the attempt ends
-  Millis deadline = kNever;              // monotonic: of PLACED/STARTING together, or of STOPPING
+  Millis deadline = kNever;              // monotonic, its entry in ClusterState::timers
+  Millis stop_deadline = kNever;         // monotonic: STOPPING ends then, whatever still lives
   Member* FindMember(NodeId node);
   const Member* FindMember(NodeId node) const;
   bool AllGone() const;
@@ -202,8 +207,7 @@ struct ReadyKey {
   auto operator<=>(const ReadyKey&) const = default;
 };
 struct Bucket {
-  std::set<ReadyKey> entries;
-  uint64_t checked_at = 0;               // ClusterState::resources_version when its head was found not to fit
+  std::set<ReadyKey> entries;            // never empty
 };
 
 struct Timer {
@@ -232,7 +236,7 @@ struct ClusterState {
   std::map<int32_t, std::map<Shape, Bucket>, std::greater<>> ready;  // priority, high first
   std::set<Timer> timers;
   std::set<JobId> sweeping;                          // cancelled jobs whose unplaced tasks are not yet counted off
-  uint64_t resources_version = 1;                    // rises when something may have become free
+  uint64_t placement_version = 1;                    // rises when something became free or ready: placement has work
   Millis listening_since = 0;                        // monotonic; leases of nodes never heard of start here
 
   const Job* FindJob(JobId id) const;

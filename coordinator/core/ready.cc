@@ -7,6 +7,7 @@ namespace gt {
 void AddReady(ClusterState* state, const Job& job, uint32_t index) {
   bool added = state->ready[job.priority][job.shape].entries.insert({job.id, index}).second;
   GT_ASSERT(added);
+  state->placement_version++;
 }
 
 void RemoveReady(ClusterState* state, const Job& job, uint32_t index) {

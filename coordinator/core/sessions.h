@@ -25,6 +25,10 @@ class Sessions {
 
   // Reports up to seq are on disk after this batch; orders up to ack are done there.
   void OnReport(uint64_t session, uint64_t seq, uint64_t ack);
+  // The node's snapshot in parts: the uids named between begin and end.
+  void BeginSnapshot(uint64_t session);
+  void NoteNamed(uint64_t session, const Uid& uid);
+  std::set<Uid> EndSnapshot(uint64_t session);
   // The attempt changed: every session that has a part in it is due. Called for each event after Apply.
   void OnEvent(const Event& event, const ClusterState& state);
   void MarkAttempt(NodeId node, const Uid& uid);
@@ -41,6 +45,8 @@ class Sessions {
     uint64_t next_seq = 1, in_flight = 0;
     uint64_t ack_due = 0, acked = 0;
     bool snapshot_begin = true, snapshot_end = false;  // still to be sent
+    bool collecting = false;                           // between the node's snapshot_begin and snapshot_end
+    std::set<Uid> named;
     std::set<Uid> dirty;
     std::vector<Uid> forget;
     std::unordered_set<JobId> jobs_sent;
