@@ -1,0 +1,168 @@
+"""A real cluster for tests: the real programs on loopback, each with its own data directory, in a temporary folder that ranks
+of an unprivileged user can reach. Processes are stopped by their own pid."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = Path(os.environ["GT_BIN"])
+REPO = Path(os.environ["GT_REPO"])
+TIMEOUT = 60 * float(os.environ.get("GT_TEST_SLOWNESS", "1"))
+
+
+def wait_until(what, condition, timeout=20):
+    end = time.monotonic() + timeout * float(os.environ.get("GT_TEST_SLOWNESS", "1"))
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"not within {timeout} s: {what}")
+
+
+def alive(pid):
+    """Whether the process lives; a zombie does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+class Run:
+    """What a finished command left."""
+
+    def __init__(self, process):
+        self.code, self.out, self.err = process.returncode, process.stdout, process.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+class Cluster:
+    def __init__(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="gt-it."))
+        os.chmod(self.dir, 0o711)
+        self.bin = self.dir / "bin"
+        self.bin.mkdir()
+        for program in ("gt-coordinator", "gt-worker", "gt-launcher", "gt-trainer", "gtctl"):
+            if (BIN / program).exists():
+                os.link(BIN / program, self.bin / program) if os.stat(BIN).st_dev == os.stat(self.dir).st_dev else shutil.copy(BIN / program, self.bin)
+        self.processes = {}
+        self.access = self.dir / "coordinator" / "access"
+        self.env = {**os.environ, "GT_ACCESS": str(self.access), "NO_COLOR": "1"}
+        self.port = 0
+
+    # --- daemons --------------------------------------------------------------------------------------------------------
+    def spawn(self, name, *argv):
+        log = open(self.dir / f"{name}.log", "ab")
+        self.processes[name] = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.env, start_new_session=True)
+        log.close()
+        return self.processes[name]
+
+    def start_coordinator(self, *options):
+        """On the port it had before, so that workers and clients find it again."""
+        self.spawn("coordinator", self.bin / "gt-coordinator", "--data-dir", self.dir / "coordinator", "--listen", f"127.0.0.1:{self.port}", *options)
+        wait_until("coordinator answers\n" + self.log("coordinator"), lambda: self.gtctl("server", "status").code == 0)
+        self.port = int(json.loads(self.access.read_text())["address"].rsplit(":", 1)[1])
+
+    def start_worker(self, name, *options, wait=True):
+        self.spawn(name, self.bin / "gt-worker", "--data-dir", self.dir / name, "--node-name", name, *options)
+        if wait:
+            wait_until(f"worker {name} is up\n" + self.log(name), lambda: name in self.nodes_up())
+
+    def kill(self, name, how=signal.SIGKILL):
+        process = self.processes.pop(name)
+        process.send_signal(how)
+        process.wait(TIMEOUT)
+
+    def launcher_pid(self, name):
+        return int((self.dir / name / "launcher" / "lock").read_text().split()[0])
+
+    def log(self, name):
+        path = self.dir / f"{name}.log"
+        return path.read_text(errors="replace")[-3000:] if path.exists() else ""
+
+    def stop(self):
+        launchers = [p.parent.parent.parent.name for p in self.dir.glob("*/launcher/lock")]
+        for name in list(self.processes):
+            self.kill(name)
+        for name in launchers:
+            self.end_launcher(name)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def end_launcher(self, name):
+        try:
+            pid = int((self.dir / name / "launcher" / "lock").read_text().split()[0])
+            if "gt-launcher" in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(pid, signal.SIGKILL)
+        except (OSError, ValueError, IndexError):
+            pass
+
+    # --- gtctl ----------------------------------------------------------------------------------------------------------
+    def gtctl(self, *argv, timeout=TIMEOUT, env=None, input=None):
+        argv = [str(self.bin / "gtctl"), *map(str, argv)]
+        return Run(subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout, env={**self.env, **(env or {})}, input=input))
+
+    def submit(self, *argv):
+        run = self.gtctl("submit", "-q", *argv)
+        assert run.code == 0, run.err
+        return run.out.strip()
+
+    def nodes_up(self):
+        run = self.gtctl("nodes", "-o", "json")
+        return [n["name"] for n in run.json["nodes"] if n["state"] == "UP"] if run.code == 0 else []
+
+    def status(self, job):
+        run = self.gtctl("status", job, "-o", "json")
+        assert run.code == 0, run.err
+        return run.json
+
+    def state(self, job):
+        return self.status(job)["job"]["state"]
+
+    def phase(self, job):
+        return self.status(job)["job"]["phase"]
+
+    def wait_phase(self, job, phase, timeout=20):
+        wait_until(f"job {job} is {phase}", lambda: self.phase(job) == phase, timeout)
+
+    def wait_state(self, job, state, timeout=30):
+        wait_until(f"job {job} is {state}", lambda: self.state(job) == state, timeout)
+
+    def out(self, job, *options):
+        run = self.gtctl("logs", job, "--prefix", "never", *options)
+        assert run.code == 0, run.err
+        return run.out
+
+
+class ClusterTest(unittest.TestCase):
+    """One cluster for the cases of a class: a coordinator and the workers named in NODES."""
+    NODES = ("a", "b")
+    WORKER_OPTIONS = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        try:
+            cls.cluster.start_coordinator()
+            for name in cls.NODES:
+                cls.cluster.start_worker(name, *cls.WORKER_OPTIONS)
+        except BaseException:
+            cls.cluster.stop()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.stop()
+
+
+def main():
+    unittest.main(verbosity=2)
