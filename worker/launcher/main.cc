@@ -1,0 +1,19 @@
+#include <cstdio>
+
+#include "worker/launcher/launcher.h"
+
+int main(int argc, char** argv) {
+  using namespace gt::launcher;  // NOLINT
+  auto options = ParseOptions({argv + 1, argv + argc});
+  if (!options.ok()) {
+    std::fprintf(stderr, "gt-launcher: %s\n%s", options.status().message().c_str(), Usage().c_str());
+    return 2;
+  }
+  auto launcher = Launcher::Make(*options);
+  if (!launcher.ok()) {
+    std::fprintf(stderr, "gt-launcher: %s\n", launcher.status().message().c_str());
+    return 1;
+  }
+  (*launcher)->Run();
+  return 0;
+}

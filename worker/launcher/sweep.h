@@ -1,0 +1,21 @@
+// Finding and killing processes by descent and by the attempt that their environment names: for nodes without cgroups.
+#pragma once
+#include <sys/types.h>
+
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/os/process.h"
+
+namespace gt::launcher {
+
+// Every process below `root`, zombies left out.
+std::vector<ProcessStat> DescendantsOf(pid_t root);
+// SIGKILL to all of them: first stops them one after another, so that none can fork away. Returns how many there were.
+size_t KillDescendants(pid_t root);
+// Every living process whose initial environment holds GT_ATTEMPT_UID=<uid>, but us.
+std::vector<ProcessStat> ProcessesOfAttempt(const Uid& uid);
+// Signals this very process (by pidfd, start time checked); false when it is gone.
+bool SignalExactly(const ProcessStat& process, int signal);
+
+}  // namespace gt::launcher
