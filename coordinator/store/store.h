@@ -21,8 +21,8 @@
 
 namespace gt {
 
-// What a job's counters say: the state that people see. Final exactly when ended_wall is set.
-TaskState StateOf(const Job& job);
+// The state that people see; final exactly when ended_wall is set.
+inline TaskState StateOf(const Job& job) { return JobState(job); }
 
 struct StoreOptions {
   std::string vfs;                   // name of a registered SQLite VFS; empty: the system's

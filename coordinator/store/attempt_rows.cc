@@ -1,0 +1,138 @@
+#include "coordinator/store/pack.h"
+#include "coordinator/store/rows.h"
+
+namespace gt::rows {
+namespace {
+
+int BindKey(sqlite::Statement* s, const Attempt& attempt) {
+  s->Bind(1, static_cast<int64_t>(attempt.task.job.value));
+  s->Bind(2, int64_t{attempt.task.index});
+  s->Bind(3, int64_t{attempt.number});
+  return 4;
+}
+
+int BindMemberFields(sqlite::Statement* s, int i, const Member& member, Scratch* scratch) {
+  scratch->c = pack::Strings(member.gpu_uuids);
+  s->Bind(i++, static_cast<int64_t>(member.node.value));
+  s->Bind(i++, Number(member.phase));
+  s->BindBlob(i++, scratch->c);
+  s->Bind(i++, int64_t{member.gone});
+  s->Bind(i++, int64_t{member.lost});
+  s->BindBlob(i++, member.exit);
+  return i;
+}
+
+Result<Member> ReadMemberAt(const sqlite::Statement& s, int i) {
+  Member member;
+  member.node = {static_cast<uint64_t>(s.Int(i))};
+  member.gone = s.Int(i + 3) != 0;
+  member.lost = s.Int(i + 4) != 0;
+  member.exit = s.Text(i + 5);
+  if (!ReadEnum(s.Int(i + 1), AttemptPhase::kEnded, &member.phase) || !pack::ReadStrings(s.View(i + 2), &member.gpu_uuids))
+    return Torn("member");
+  return member;
+}
+
+bool ReadFailure(const sqlite::Statement& s, int i, Failure* failure) {
+  if (s.IsNull(i)) return true;
+  failure->rank = static_cast<int32_t>(s.Int(i + 1));
+  failure->node = {static_cast<uint64_t>(s.Int(i + 2))};
+  failure->node_name = s.Text(i + 3);
+  failure->code = static_cast<int32_t>(s.Int(i + 4));
+  failure->signal = static_cast<int32_t>(s.Int(i + 5));
+  failure->message = s.Text(i + 6);
+  failure->tail = s.Text(i + 7);
+  return ReadEnum(s.Int(i), Cause::kTimeLimit, &failure->cause);
+}
+
+}  // namespace
+
+bool IsLive(const Attempt& attempt) { return attempt.phase != AttemptPhase::kEnded || !attempt.AllGone(); }
+
+void BindAttempt(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch) {
+  scratch->a = pack::OfUid(attempt.uid);
+  scratch->b = attempt.phase == AttemptPhase::kEnded ? pack::OfProgress(attempt.progress) : "";
+  int i = BindKey(s, attempt);
+  s->BindBlob(i++, scratch->a);
+  s->Bind(i++, Number(attempt.phase));
+  s->Bind(i++, int64_t{IsLive(attempt)});
+  s->Bind(i++, int64_t{attempt.cpus});
+  s->Bind(i++, attempt.memory);
+  s->Bind(i++, Number(attempt.rendezvous.state));
+  s->Bind(i++, int64_t{attempt.rendezvous.generation.value});
+  s->BindOptional(i++, attempt.rendezvous.addr);
+  s->Bind(i++, int64_t{attempt.rendezvous.port});
+  s->Bind(i++, attempt.placed_wall);
+  s->Bind(i++, attempt.running_wall);
+  s->Bind(i++, attempt.ended_wall);
+  s->Bind(i++, Number(attempt.stop_cause));
+  s->Bind(i++, attempt.stop_grace);
+  s->Bind(i++, Number(attempt.cause));
+  s->BindOptional(i++, attempt.message);
+  s->Bind(i++, int64_t{attempt.charged});
+  s->Bind(i++, int64_t{attempt.exit_code});
+  s->BindOptional(i++, attempt.resume_from);
+  s->Bind(i++, static_cast<int64_t>(attempt.resume_step));
+  s->BindBlob(i++, scratch->b);
+  s->Bind(i++, static_cast<int64_t>(attempt.members.size()));
+  if (attempt.members.size() == 1) {
+    BindMemberFields(s, i, attempt.members[0], scratch);
+  } else {
+    for (int end = i + 6; i < end; i++) s->BindNull(i);
+  }
+}
+
+Result<AttemptRow> ReadAttempt(const sqlite::Statement& s) {
+  AttemptRow row;
+  Attempt& a = row.attempt;
+  a.task = {{static_cast<uint64_t>(s.Int(0))}, static_cast<uint32_t>(s.Int(1))};
+  a.number = static_cast<uint32_t>(s.Int(2));
+  a.cpus = static_cast<int32_t>(s.Int(6));
+  a.memory = s.Int(7);
+  a.rendezvous.generation = {static_cast<uint32_t>(s.Int(9))};
+  a.rendezvous.addr = s.Text(10);
+  a.rendezvous.port = static_cast<uint16_t>(s.Int(11));
+  a.placed_wall = s.Int(12);
+  a.running_wall = s.Int(13);
+  a.ended_wall = s.Int(14);
+  a.stop_grace = s.Int(16);
+  a.message = s.Text(18);
+  a.charged = s.Int(19) != 0;
+  a.exit_code = static_cast<int32_t>(s.Int(20));
+  a.resume_from = s.Text(21);
+  a.resume_step = static_cast<uint64_t>(s.Int(22));
+  row.members = s.Int(24);
+  bool ok = pack::ReadUid(s.View(3), &a.uid) && ReadEnum(s.Int(4), AttemptPhase::kEnded, &a.phase) &&
+            ReadEnum(s.Int(8), RendezvousState::kClosed, &a.rendezvous.state) &&
+            ReadEnum(s.Int(15), Cause::kTimeLimit, &a.stop_cause) && ReadEnum(s.Int(17), Cause::kTimeLimit, &a.cause) &&
+            pack::ReadProgress(s.View(23), &a.progress) && ReadFailure(s, 31, &a.failure);
+  if (!ok) return Torn("attempt");
+  if (row.members == 1) {
+    GT_ASSIGN_OR_RETURN(Member member, ReadMemberAt(s, 25));
+    a.members.push_back(std::move(member));
+  }
+  return row;
+}
+
+void BindMember(sqlite::Statement* s, const Attempt& attempt, int group_rank, Scratch* scratch) {
+  int i = BindKey(s, attempt);
+  s->Bind(i++, int64_t{group_rank});
+  BindMemberFields(s, i, attempt.members[group_rank], scratch);
+}
+
+Result<Member> ReadMember(const sqlite::Statement& s) { return ReadMemberAt(s, 0); }
+
+void BindFailure(sqlite::Statement* s, const Attempt& attempt) {
+  const Failure& failure = attempt.failure;
+  int i = BindKey(s, attempt);
+  s->Bind(i++, Number(failure.cause));
+  s->Bind(i++, int64_t{failure.rank});
+  s->Bind(i++, static_cast<int64_t>(failure.node.value));
+  s->BindOptional(i++, failure.node_name);
+  s->Bind(i++, int64_t{failure.code});
+  s->Bind(i++, int64_t{failure.signal});
+  s->BindOptional(i++, failure.message);
+  s->BindBlob(i++, failure.tail);
+}
+
+}  // namespace gt::rows

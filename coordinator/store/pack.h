@@ -1,0 +1,25 @@
+// Fields of rows that no query looks into: lists and maps in one blob. Integers are 8 bytes, little end first; strings are a
+// 4-byte length and the bytes. Reading is checked: a short or overlong blob says so instead of running off its end.
+#pragma once
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/core/model.h"
+
+namespace gt::pack {
+
+std::string Strings(const std::vector<std::string>& list);          // empty list: empty blob, for each of these
+bool ReadStrings(std::string_view blob, std::vector<std::string>* list);
+std::string Times(const std::deque<Millis>& list);
+bool ReadTimes(std::string_view blob, std::deque<Millis>* list);
+std::string OfProgress(const Progress& progress);
+bool ReadProgress(std::string_view blob, Progress* progress);
+std::string OfInventory(const Inventory& inventory);
+bool ReadInventory(std::string_view blob, Inventory* inventory);
+std::string OfUid(const Uid& uid);                                  // 16 bytes, big end first
+bool ReadUid(std::string_view blob, Uid* uid);
+
+}  // namespace gt::pack

@@ -1,0 +1,72 @@
+// Between rows and the model: one pair of functions a table, column order in one place. Internal to this room.
+#pragma once
+#include <string>
+
+#include "coordinator/core/history.h"
+#include "coordinator/core/model.h"
+#include "coordinator/store/sqlite.h"
+
+namespace gt::rows {
+
+inline Status Torn(const char* table) {
+  return {Code::kDataLoss, std::string("a row of table ") + table + " cannot be understood"};
+}
+template <typename Enum>
+int64_t Number(Enum value) {
+  return static_cast<int64_t>(value);
+}
+template <typename Enum>
+bool ReadEnum(int64_t value, Enum last, Enum* out) {  // false: not one of the enum
+  if (value < 0 || value > Number(last)) return false;
+  *out = static_cast<Enum>(value);
+  return true;
+}
+
+// Keeps packed columns alive until the statement has run.
+struct Scratch { std::string a, b, c, d; };
+
+// --- job: parameters 1..35 in the order of the table. Reading expects these columns first; no spec.
+#define GT_JOB_COLUMNS                                                                                                 \
+  "id, client_key, name, owner, nodes, cpus, memory, gpus, gpu_models_pack, gpu_memory, priority, is_array, first, "   \
+  "last, ranks_per_node, contract, retry_user, retry_infra, grace, stop_after, submitted, queued, active, succeeded, " \
+  "failed, cancelled, next_index, cancel_requested, cancel_reason, started, ended, max_attempt, cause, message, exit_code"
+constexpr int kJobColumnCount = 35;
+void BindJob(sqlite::Statement* s, const Job& job, Scratch* scratch);     // and 36: final_state
+void BindJobChange(sqlite::Statement* s, const Job& job);                 // 1: id, 2..15: what changes, 16: final_state
+Result<Job> ReadJob(const sqlite::Statement& s);
+
+// --- task: parameters 1..12
+#define GT_TASK_COLUMNS                                                                                              \
+  "task.job, task.idx, task.state, task.attempts, task.user_failures, task.infra_failures_pack, task.avoid, "        \
+  "task.not_before, task.checkpoint, task.checkpoint_step, task.cause, task.message"
+void BindTask(sqlite::Statement* s, const Task& task, Scratch* scratch);
+Result<Task> ReadTask(const sqlite::Statement& s);  // without `attempt`
+
+// --- attempt: parameters 1..31. Reading expects the failure's columns after it; a gang's members are read apart.
+#define GT_ATTEMPT_COLUMNS                                                                                               \
+  "a.job, a.idx, a.number, a.uid, a.phase, a.live, a.cpus, a.memory, a.rendezvous, a.generation, a.addr, a.port, "       \
+  "a.placed, a.running, a.ended, a.stop_cause, a.stop_grace, a.cause, a.message, a.charged, a.exit_code, a.resume_from, " \
+  "a.resume_step, a.progress_pack, a.members, a.node, a.member_phase, a.gpu_uuids_pack, a.gone, a.lost, a.exit_record, " \
+  "f.cause, f.rank, f.node, f.node_name, f.code, f.signal, f.message, f.tail"
+#define GT_ATTEMPT_FROM                                                                                       \
+  " FROM attempt AS a LEFT JOIN failure AS f ON f.job = a.job AND f.idx = a.idx AND f.number = a.number "
+void BindAttempt(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch);
+bool IsLive(const Attempt& attempt);
+struct AttemptRow {
+  Attempt attempt;
+  int64_t members = 0;   // more than one: attempt.members is still empty
+};
+Result<AttemptRow> ReadAttempt(const sqlite::Statement& s);
+
+// --- member: 1..10, failure: 1..11
+#define GT_MEMBER_COLUMNS "node, phase, gpu_uuids_pack, gone, lost, exit_record"
+void BindMember(sqlite::Statement* s, const Attempt& attempt, int group_rank, Scratch* scratch);
+Result<Member> ReadMember(const sqlite::Statement& s);
+void BindFailure(sqlite::Statement* s, const Attempt& attempt);
+
+// --- node: 1..10
+#define GT_NODE_COLUMNS "id, name, uid, boot_id, version, state, draining, drain_reason, drain_actor, inventory_pack"
+void BindNode(sqlite::Statement* s, const Node& node, Scratch* scratch);
+Result<Node> ReadNode(const sqlite::Statement& s);
+
+}  // namespace gt::rows
