@@ -1,0 +1,117 @@
+"""Drives the real programs and prints one line a figure. See bench.sh."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
+from harness import BIN, Cluster  # noqa: E402
+
+
+def run_ms(argv, env):
+    """Milliseconds from spawn to exit of one process."""
+    devnull = [(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)]
+    start = time.perf_counter()
+    pid = os.posix_spawn(argv[0], argv, env, file_actions=devnull)
+    _, status = os.waitpid(pid, 0)
+    took = (time.perf_counter() - start) * 1e3
+    assert status == 0, f"{argv}: status {status}"
+    return took
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+class Bench:
+    def __init__(self, wanted):
+        self.wanted, self.figures = wanted, {}
+
+    def wants(self, *names):
+        return not self.wanted or any(name in self.wanted for name in names)
+
+    def say(self, name, value, unit, beside=""):
+        if not self.wants(name):
+            return
+        self.figures[name] = round(value, 4)
+        print(f"{name:<28} {value:>12.3f} {unit:<8} {beside}", flush=True)
+
+    def machine(self):
+        if self.wants("machine_true_ms", "cli_submit_p50_ms", "submit_wait_ms"):
+            self.say("machine_true_ms", percentile([run_ms(["/bin/true"], dict(os.environ)) for _ in range(300)], 0.5), "ms", "spawn and exit of /bin/true: the floor of any command")
+
+    def cli(self):
+        if not self.wants("cli_submit_p50_ms", "cli_submit_p99_ms", "submit_wait_ms"):
+            return
+        cluster = Cluster()
+        try:
+            cluster.start_coordinator()
+            gtctl = str(cluster.bin / "gtctl")
+            submit = [gtctl, "submit", "-q", "--", "/bin/true"]
+            for _ in range(20):
+                run_ms(submit, cluster.env)
+            times = [run_ms(submit, cluster.env) for _ in range(500)]
+            self.say("cli_submit_p50_ms", percentile(times, 0.5), "ms", "whole process, durable; HyperQueue 7.3, Slurm 5")
+            self.say("cli_submit_p99_ms", percentile(times, 0.99), "ms", "the same")
+            cluster.gtctl("cancel", "1-520", "-y")
+            cluster.start_worker("a", "--set", "cpus=64")
+            wait = [gtctl, "submit", "-q", "--wait", "--", "/bin/true"]
+            for _ in range(5):
+                run_ms(wait, cluster.env)
+            self.say("submit_wait_ms", percentile([run_ms(wait, cluster.env) for _ in range(60)], 0.5), "ms", "submit, run, exit record on disk, answer; HyperQueue 99")
+        finally:
+            cluster.stop()
+
+    def spawn(self, tasks=10000):
+        if not self.wants("spawn_tasks_per_s"):
+            return
+        rates = []
+        for _ in range(3):
+            cluster = Cluster()
+            try:
+                cluster.start_coordinator()
+                cluster.start_worker("a", "--set", "cpus=64")
+                start = time.perf_counter()
+                run = cluster.gtctl("submit", "--wait", "-q", "--array", f"0-{tasks - 1}", "--", "/bin/true", timeout=300)
+                took = time.perf_counter() - start
+                assert run.code == 0, run.err
+                rates.append(tasks / took)
+            finally:
+                cluster.stop()
+        self.say("spawn_tasks_per_s", percentile(rates, 0.5), "/s", f"array of {tasks:,} /bin/true, one worker of 64 CPUs, output captured; HyperQueue 800 to 1,067")
+
+    def programs(self):
+        """Figures that a program of our own measures and prints: name, value, unit, what beside."""
+        for program, argv, names in (
+                ("spawn_bench", [], ("machine_spawns_per_s", "launcher_spawns_per_s")),
+                ("control_bench", [str(BIN / "gt-coordinator")], ("fdatasync_ms", "durable_submits_per_s_1", "durable_submits_per_s_8", "durable_submits_per_s_64", "batch_submits_per_s",
+                                                                 "noop_tasks_per_s_1", "noop_tasks_per_s_4", "noop_tasks_per_s_16"))):
+            if not self.wants(*names) or not (BIN / program).exists():
+                continue
+            out = subprocess.run([BIN / program, *argv], capture_output=True, text=True, timeout=600)
+            assert out.returncode == 0, f"{program}: {out.stderr}"
+            for line in out.stdout.splitlines():
+                if match := re.match(r"(\w+)\s+([\d.]+)\s+(\S+)\s*(.*)", line):
+                    self.say(match[1], float(match[2]), match[3], match[4])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", metavar="FILE", help="write {name: value} there")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    bench = Bench(set(options.names))
+    for part in (bench.machine, bench.programs, bench.cli, bench.spawn):
+        part()
+    missing = bench.wanted - set(bench.figures)
+    if options.json:
+        Path(options.json).write_text(json.dumps(bench.figures, indent=1) + "\n")
+    if missing:
+        sys.exit(f"no such figure: {', '.join(sorted(missing))}")
+
+
+main()
