@@ -84,6 +84,8 @@ class KeeperGang : public Gang {
     while (true) {
       ssize_t got = recv(socket_.get(), &report, sizeof report, MSG_DONTWAIT);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      // The keeper left with an order of ours unread. The kernel says so once, before what it has reported.
+      if (got < 0 && errno == ECONNRESET) continue;
       if (got != static_cast<ssize_t>(sizeof report)) return KeeperEnded();
       TakeReport(report);
     }
