@@ -184,7 +184,8 @@ TEST_P(KeeperOnly, WhenTheKeeperItselfIsKilledItsAttemptIsStillCleanedUp) {
   Uid uid = Run(Shell("setsid sleep " + marker + " & exec sleep " + marker));
   ASSERT_TRUE(AppearsByArgument(marker, 2));
   for (const ProcessStat& process : DescendantsOf(pid_)) {
-    if (process.parent == pid_) EXPECT_TRUE(SignalExactly(process, SIGKILL));
+    if (process.parent != pid_) continue;
+    EXPECT_TRUE(SignalExactly(process, SIGKILL));
   }
   ExitRecord exit = client().WaitExit(uid);
   EXPECT_EQ(exit.why, EndWhy::kRankFailed);
