@@ -18,7 +18,7 @@ namespace {
 Task& Dequeue(ClusterState* s, Job* job, uint32_t index) {
   TaskId id{job->id, index};
   if (index == job->next_index) {
-    job->next_index++;
+    Advance(job, 1);
     MoveRest(s, *job, index);
     job->live_tasks.insert(index);
     return s->tasks.emplace(id, Task{.id = id}).first->second;

@@ -14,6 +14,7 @@ auto& At(Map& map, const Key& key) {
 
 void On(ClusterState* s, const JobSubmitted& e);
 void On(ClusterState* s, const JobCancelRequested& e);
+void On(ClusterState* s, const IndexCancelled& e);
 void On(ClusterState* s, const UnplacedCancelled& e);
 void On(ClusterState* s, const TaskRequeued& e);
 void On(ClusterState* s, const TaskReady& e);
@@ -43,6 +44,8 @@ void On(ClusterState* s, const NodeLost& e);
 void On(ClusterState* s, const NodeLeaseRearmed& e);
 void On(ClusterState* s, const NodeDrainSet& e);
 
+// next_index moves on by `count`, and past what was cancelled before its turn; returns how many of the `count` were that.
+uint32_t Advance(Job* job, uint32_t count);
 // The attempt's timer moves; kNever: it has none.
 void SetDeadline(ClusterState* s, Attempt* attempt, Millis deadline);
 // Takes or gives back what a member of the attempt uses on its node.

@@ -28,12 +28,31 @@ void On(ClusterState* s, const JobCancelRequested& e) {
   s->sweeping.insert(job.id);
 }
 
+uint32_t Advance(Job* job, uint32_t count) {
+  uint32_t skipped = 0;
+  for (; count > 0; --count) skipped += static_cast<uint32_t>(job->skipped.erase(job->next_index++));
+  while (job->skipped.erase(job->next_index) == 1) ++job->next_index;
+  return skipped;
+}
+
+void On(ClusterState* s, const IndexCancelled& e) {
+  Job& job = At(s->jobs, e.task.job);
+  GT_ASSERT(job.HasUnplaced() && e.task.index >= job.next_index && e.task.index <= job.range.last);
+  GT_ASSERT(job.skipped.insert(e.task.index).second);
+  s->tasks.emplace(e.task, Task{.id = e.task, .state = TaskState::kCancelled, .cause = Cause::kCancelled, .message = "cancelled"});
+  job.counts.queued--;
+  job.counts.cancelled++;
+  if (e.task.index != job.next_index) return;
+  Advance(&job, 0);
+  MoveRest(s, job, e.task.index);
+}
+
 void On(ClusterState* s, const UnplacedCancelled& e) {
   Job& job = At(s->jobs, e.job);
   GT_ASSERT(job.cancel_requested && e.count <= job.range.last - job.next_index + 1);
-  job.next_index += e.count;
-  job.counts.queued -= e.count;
-  job.counts.cancelled += e.count;
+  uint32_t cancelled = e.count - Advance(&job, e.count);
+  job.counts.queued -= cancelled;
+  job.counts.cancelled += cancelled;
   if (job.cause == Cause::kNone) job.cause = Cause::kCancelled;
   if (job.next_index > job.range.last) s->sweeping.erase(job.id);
 }

@@ -52,17 +52,29 @@ SubmitReply DecideSubmit(Turn& turn, const SubmitJob& command) {
   return reply;
 }
 
-// A task of an array that was never placed cannot be cancelled alone yet: the whole job, or a task that lives.
+namespace {
+// One task of an array that waits for its first turn.
+bool IsUnplaced(const Job& job, uint32_t index) {
+  return job.HasUnplaced() && index >= job.next_index && index <= job.range.last && !job.skipped.contains(index);
+}
+
+void CancelIndex(Turn& turn, const Job& job, uint32_t index) {
+  JobId id = job.id;
+  if (IsUnplaced(job, index)) turn.emit(IndexCancelled{{id, index}});
+  else CancelTask(turn, job, {id, index});
+  FinishJobIfDone(turn, id);
+}
+}  // namespace
+
 CancelReply DecideCancel(Turn& turn, const Cancel& command) {
   CancelReply reply;
   for (const CancelTarget& target : command.targets) {
     const Job* job = turn.state.FindJob(target.job);
-    bool live = job != nullptr && job->ended_wall == 0 && (!target.index || job->live_tasks.contains(*target.index));
+    bool live = job != nullptr && job->ended_wall == 0 && (!target.index || job->live_tasks.contains(*target.index) || IsUnplaced(*job, *target.index));
     reply.outcomes.push_back(live ? CancelReply::Outcome::kAccepted : CancelReply::Outcome::kNotLive);
     if (!live) continue;
     if (target.index && job->range.size() > 1) {
-      CancelTask(turn, *job, {target.job, *target.index});
-      FinishJobIfDone(turn, target.job);
+      CancelIndex(turn, *job, *target.index);
     } else {
       CancelJob(turn, target.job, command);
     }

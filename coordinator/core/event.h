@@ -11,6 +11,7 @@ namespace gt {
 
 struct JobSubmitted { Job job; };
 struct JobCancelRequested { JobId job; std::string reason, actor; };
+struct IndexCancelled { TaskId task; };                     // one task of an array that was never placed
 struct UnplacedCancelled { JobId job; uint32_t count = 0; Millis at_wall = 0; };  // the next `count` tasks of the range
 
 struct AttemptPlaced { Attempt attempt; };                 // phase PLACED; its task becomes ACTIVE
@@ -49,7 +50,7 @@ struct NodeLost { NodeId node; Millis silent_for = 0; };
 struct NodeLeaseRearmed { NodeId node; Millis at = 0; };    // volatile: its timer moves to `at`
 struct NodeDrainSet { NodeId node; bool draining = false; std::string reason, actor; };
 
-using Event = std::variant<JobSubmitted, JobCancelRequested, UnplacedCancelled, AttemptPlaced, MemberAdvanced, RendezvousReady,
+using Event = std::variant<JobSubmitted, JobCancelRequested, IndexCancelled, UnplacedCancelled, AttemptPlaced, MemberAdvanced, RendezvousReady,
                            AttemptStarting, AttemptRunning, AttemptStopping, StopRechecked, FailureSeen, MemberGone, ProgressMade,
                            CheckpointAccepted, ExitSkewArmed, AttemptEnded, TaskRequeued, TaskReady, TaskFinished, JobFinished, NodeJoined,
                            NodeInventoryChanged, NodeDisconnected, NodeSnapshotComplete, NodeStale, NodeLost, NodeLeaseRearmed,

@@ -38,6 +38,9 @@ struct Describer {
     if (!e.reason.empty()) text += (text.empty() ? "" : ": ") + e.reason;
     return HistoryLine{.job = e.job, .kind = "CANCEL_REQUESTED", .text = text};
   }
+  Line operator()(const IndexCancelled& e) const {
+    return HistoryLine{.job = e.task.job, .task_index = e.task.index, .kind = "CANCELLED"};
+  }
   Line operator()(const AttemptPlaced& e) const {
     std::string text = "on " + NodeNames(e.attempt);
     if (!e.attempt.resume_from.empty()) text += ", resumes from step " + std::to_string(e.attempt.resume_step);

@@ -10,7 +10,7 @@ std::string Say(const std::string& what, JobId job) { return "job " + std::to_st
 std::string CheckJob(const ClusterState& state, const Job& job) {
   const TaskCounts& c = job.counts;
   if (c.queued + c.active + c.succeeded + c.failed + c.cancelled != job.range.size()) return Say("counts do not sum up", job.id);
-  uint32_t queued = job.range.last + 1 - job.next_index, active = 0;
+  uint32_t queued = job.range.last + 1 - job.next_index - static_cast<uint32_t>(job.skipped.size()), active = 0;
   for (uint32_t index : job.live_tasks) {
     const Task* task = state.FindTask({job.id, index});
     if (task == nullptr || IsFinal(task->state)) return Say("lists a task that does not live", job.id);
@@ -18,6 +18,7 @@ std::string CheckJob(const ClusterState& state, const Job& job) {
     queued += task->state == TaskState::kQueued;
     active += task->state == TaskState::kActive;
   }
+  if (!job.skipped.empty() && *job.skipped.begin() <= job.next_index) return Say("passed over a task that is not ahead", job.id);
   if (queued != c.queued) return Say("queued tasks are miscounted", job.id);
   if (active != c.active) return Say("active tasks are miscounted", job.id);
   if (c.queued + c.active == 0) return Say("is over but still here", job.id);

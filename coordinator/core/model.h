@@ -66,7 +66,8 @@ struct Job {
   Millis submitted_wall = 0;
   // Changing.
   TaskCounts counts;
-  uint32_t next_index = 0;               // tasks from here to range.last have never been placed and have no row
+  uint32_t next_index = 0;               // tasks from here to range.last have never been placed and have no row,
+  std::set<uint32_t> skipped;            // but for these, cancelled one by one before their turn; all above next_index
   bool cancel_requested = false;
   std::string cancel_reason;
   Millis started_wall = 0;               // first attempt RUNNING; 0: not yet

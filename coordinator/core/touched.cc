@@ -23,6 +23,7 @@ struct Toucher {
     batch->touched_jobs.insert(e.job.id);
   }
   void operator()(const JobCancelRequested& e) { batch->touched_jobs.insert(e.job); }
+  void operator()(const IndexCancelled& e) { TouchTask(e.task); }
   void operator()(const UnplacedCancelled& e) { batch->touched_jobs.insert(e.job); }
   void operator()(const AttemptPlaced& e) {
     TouchAttempt(e.attempt.uid);

@@ -60,6 +60,18 @@ Status LoadTasks(sqlite::Database* db, const char* sql, ClusterState* state) {
   }
 }
 
+// Tasks of arrays that were cancelled before their turn.
+Status LoadSkipped(sqlite::Database* db, ClusterState* state) {
+  GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare("SELECT job.id, task.idx FROM job CROSS JOIN task ON task.job = job.id AND "
+                                                       "task.idx >= job.next_index WHERE job.final_state IS NULL AND job.is_array = 1"));
+  for (;;) {
+    GT_ASSIGN_OR_RETURN(bool row, s.Step());
+    if (!row) return OkStatus();
+    auto job = state->jobs.find({static_cast<uint64_t>(s.Int(0))});
+    if (job != state->jobs.end()) job->second.skipped.insert(static_cast<uint32_t>(s.Int(1)));
+  }
+}
+
 }  // namespace
 
 Result<ClusterState> LoadState(sqlite::Database* db) {
@@ -67,6 +79,7 @@ Result<ClusterState> LoadState(sqlite::Database* db) {
   GT_RETURN_IF_ERROR(LoadMeta(db, &state));
   GT_RETURN_IF_ERROR(LoadNodes(db, &state));
   GT_RETURN_IF_ERROR(LoadJobs(db, &state));
+  GT_RETURN_IF_ERROR(LoadSkipped(db, &state));
   GT_RETURN_IF_ERROR(LoadAttempts(db, &state));
   // A task that is not final waits, or has a live attempt.
   GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM task WHERE state = 0", &state));

@@ -104,6 +104,28 @@ TEST(Cancel, OneTaskOfAnArrayLeavesTheOthers) {
   EXPECT_EQ(world.engine.state().FindJob(job)->counts, (TaskCounts{.active = 1, .cancelled = 1}));
 }
 
+TEST(Cancel, OneTaskThatWaitsForItsTurnIsPassedOver) {
+  World world;
+  JobId job = world.Submit(AnArray(0, 4));
+  for (uint32_t index : {0u, 2u, 3u}) EXPECT_EQ(world.Cancel(job, index), CancelReply::Outcome::kAccepted);
+  EXPECT_EQ(world.Cancel(job, 2), CancelReply::Outcome::kNotLive);
+  world.Join("a", 1);
+  EXPECT_EQ(world.Where(job, 1), "a");
+  world.ReportExit("a", world.AttemptOf(job, 1), Exited(0));
+  EXPECT_EQ(world.Where(job, 4), "a");
+  world.ReportExit("a", world.AttemptOf(job, 4), Exited(0));
+  EXPECT_EQ(world.Finished(job).counts, (TaskCounts{.succeeded = 2, .cancelled = 3}));
+}
+
+TEST(Cancel, ASweepCountsWhatWasCancelledBeforeOnlyOnce) {
+  World world;
+  JobId job = world.Submit(AnArray(0, 9));
+  world.Cancel(job, 5);
+  world.Cancel(job, 9);
+  world.Cancel(job);
+  EXPECT_EQ(world.Finished(job).counts.cancelled, 10u);
+}
+
 TEST(Cancel, ProcessesThatWillNotDieKeepOnlyTheirOwnResourcesAndReturnThem) {
   World world;
   world.Join("a", 4);
