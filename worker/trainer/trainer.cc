@@ -1,6 +1,7 @@
 #include "worker/trainer/trainer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include <cstdio>
 

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "worker/trainer/ddp/reducer.h"
 #include "worker/trainer/models/model.h"
+#include "worker/trainer/models/pool_relu.h"
 #include "worker/trainer/state.h"
 
 namespace gt::trainer {
@@ -40,18 +42,27 @@ TEST(Models, AnUnknownNameListsTheKnown) {
   EXPECT_EQ(model.status().message(), "model.name 'resnet' is not supported; there are: mlp, simple_cnn");
 }
 
-// Pooling before ReLU, as the model does, must be what the usual order computes, gradients included.
-TEST(SimpleCnn, PoolsBeforeReluWithoutChangingAnything) {
+// The fused operation must be what ATen's two compute, gradients included, ties and cut-off values too.
+TEST(PoolRelu, IsReluOfMaxPooling) {
   at::manual_seed(3);
-  at::Tensor a = at::randn({4, 8, 12, 12}), b = a.clone();
-  a.set_requires_grad(true);
-  b.set_requires_grad(true);
-  at::Tensor fast = at::relu(at::max_pool2d(a, 2)), usual = at::max_pool2d(at::relu(b), 2);
-  EXPECT_TRUE(at::equal(fast, usual));
-  at::Tensor weights = at::randn(fast.sizes());
-  (fast * weights).sum().backward();
-  (usual * weights).sum().backward();
-  EXPECT_TRUE(at::equal(a.grad(), b.grad()));
+  for (int64_t channels : {1, 3, 32}) {
+    at::Tensor a = at::randn({4, channels, 12, 8}).mul(2).round().div(2).to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
+    a = a.as_strided(a.sizes(), {8 * 12 * channels, 1, 8 * channels, channels});
+    at::Tensor b = a.clone(at::MemoryFormat::Contiguous);
+    a.set_requires_grad(true);
+    b.set_requires_grad(true);
+    at::Tensor fused = PoolRelu(a), usual = at::max_pool2d(at::relu(b), 2);
+    EXPECT_TRUE(at::equal(fused, usual));
+    at::Tensor weights = at::randn(fused.sizes());
+    (fused * weights).sum().backward();
+    (usual * weights).sum().backward();
+    EXPECT_TRUE(at::equal(a.grad(), b.grad())) << channels;
+  }
+}
+
+TEST(PoolRelu, LeavesOddSizesToAten) {
+  at::Tensor x = at::randn({2, 4, 7, 7}, at::kFloat).to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
+  EXPECT_TRUE(at::equal(PoolRelu(x), at::max_pool2d(at::relu(x), 2)));
 }
 
 TEST(TrainState, KeepsParametersInOneFlatMemory) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "worker/trainer/collective/work.h"
+#include "worker/trainer/kernels/kernels.h"
 
 namespace gt::trainer {
 namespace {
@@ -57,23 +58,19 @@ void ShmBackend::SumChunk(char* memory, size_t bytes) {
   auto slot = [&](int rank) { return reinterpret_cast<T*>(segment_->slot(parity, rank)); };
   size_t count = bytes / sizeof(T);
   if (size_ == 2) {  // a + b is b + a: each adds the other's to its own
-    const T* other = slot(1 - rank_);
-    for (size_t i = 0; i < count; ++i) out[i] += other[i];
+    AddInto(out, slot(1 - rank_), static_cast<int64_t>(count));
     return;
   }
-  // More ranks: each sums its own stretch over all slots, into its own slot, and then everybody copies every stretch.
+  // More ranks: each sums its own stretch over all slots in rank order, leaves it in its slot, and copies the others'.
   size_t stretch = ((count + static_cast<size_t>(size_) - 1) / static_cast<size_t>(size_) + kLine - 1) / kLine * kLine;
   auto first = [&](int rank) { return std::min(count, static_cast<size_t>(rank) * stretch); };
-  size_t begin = first(rank_), end = first(rank_ + 1);
-  T* mine = slot(rank_);
-  for (size_t i = begin; i < end; ++i) {
-    T sum = slot(0)[i];
-    for (int rank = 1; rank < size_; ++rank) sum += slot(rank)[i];
-    mine[i] = sum;
-  }
+  size_t begin = first(rank_), length = first(rank_ + 1) - begin;
+  if (rank_ != 0) std::memcpy(out + begin, slot(0) + begin, length * sizeof(T));
+  for (int rank = 1; rank < size_; ++rank) AddInto(out + begin, slot(rank) + begin, static_cast<int64_t>(length));
+  std::memcpy(slot(rank_) + begin, out + begin, length * sizeof(T));
   Meet();
   for (int rank = 0; rank < size_; ++rank)
-    std::memcpy(out + first(rank), slot(rank) + first(rank), (first(rank + 1) - first(rank)) * sizeof(T));
+    if (rank != rank_) std::memcpy(out + first(rank), slot(rank) + first(rank), (first(rank + 1) - first(rank)) * sizeof(T));
 }
 
 void ShmBackend::SumChunk(at::ScalarType type, char* memory, size_t bytes) {

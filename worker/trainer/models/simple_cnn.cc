@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "worker/trainer/models/models.h"
+#include "worker/trainer/models/pool_relu.h"
 
 namespace gt::trainer {
 namespace {
@@ -19,9 +20,12 @@ class SimpleCnn : public Model {
     fc2_bias_ = AddParameter("fc2.bias", {classes}, 128);
   }
   at::Tensor Forward(const at::Tensor& inputs, bool) override {
-    // Pooling before ReLU gives the same values and gradients as after it, for a quarter of the work.
-    at::Tensor x = at::relu(at::max_pool2d(at::conv2d(inputs, conv1_weight_, conv1_bias_, 1, 1), 2));
-    x = at::relu(at::max_pool2d(at::conv2d(x, conv2_weight_, conv2_bias_, 1, 1), 2));
+    // Channels last is the layout in which CPU convolutions and pooling are fastest; with one channel both layouts are the
+    // same memory, and only the strides say which one is meant.
+    int64_t c = inputs.size(1), h = inputs.size(2), w = inputs.size(3);
+    at::Tensor images = inputs.contiguous(at::MemoryFormat::ChannelsLast).as_strided(inputs.sizes(), {h * w * c, 1, w * c, c});
+    at::Tensor x = PoolRelu(at::conv2d(images, conv1_weight_, conv1_bias_, 1, 1));
+    x = PoolRelu(at::conv2d(x, conv2_weight_, conv2_bias_, 1, 1));
     x = at::relu(at::linear(x.flatten(1), fc1_weight_, fc1_bias_));
     return at::linear(x, fc2_weight_, fc2_bias_);
   }

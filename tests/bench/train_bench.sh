@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Step time of gt-trainer against PyTorch DDP under torchrun: two ranks on this machine, one thread each, batch 64, Adam.
+# usage: tests/bench/train_bench.sh [--json FILE] [NAME...]      (default: every name)
+#   step_ratio_mlp, step_ratio_simple_cnn             gt-trainer as it runs by itself (shared memory) / torchrun
+#   step_ratio_gloo_mlp, step_ratio_gloo_simple_cnn   gt-trainer over Gloo / torchrun
+# Rounds of both are interleaved, and medians compared, so that a busy machine hits both alike.
+# GT_BUILD_DIR (build/release), GT_BENCH_ROUNDS (5), GT_CACHE_DIR (where the Python environment of the peer is kept)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+trainer=${GT_BUILD_DIR:-$root/build/release}/bin/gt-trainer
+rounds=${GT_BENCH_ROUNDS:-5}
+if [[ $(id -u) == 0 ]]; then default_cache=/var/cache/gridtrain; else default_cache=${HOME:?}/.cache/gridtrain; fi
+venv=${GT_CACHE_DIR:-$default_cache}/bench-venv
+
+json=
+names=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --json) json=$2; shift 2 ;;
+    step_ratio_*) names+=("$1"); shift ;;
+    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  esac
+done
+[[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_gloo_mlp step_ratio_gloo_simple_cnn)
+[[ -x $trainer ]] || { echo "train_bench: $trainer is not built" >&2; exit 1; }
+
+if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
+  echo "train_bench: installing PyTorch for the comparison into $venv (several GB, once)" >&2
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check torch==2.11.0 numpy setuptools >&2
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+warmup=20
+steps_of() { if [[ $1 == mlp ]]; then echo 600; else echo 60; fi; }
+free_port() { "$venv/bin/python" -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
+ms_of() { sed -n 's/^bench: \([0-9.]*\) ms.*/\1/p' "$1" | head -1; }
+
+ours() {  # MODEL COLLECTIVE
+  local port rank pids=() steps; steps=$(steps_of "$1"); port=$(free_port)
+  cat >"$work/spec.json" <<JSON
+{"model": {"name": "$1"}, "data": {"format": "synthetic", "samples": 4096}, "batch_size": 64, "epochs": 100000,
+ "optimizer": {"name": "adam", "lr": 1e-3}, "max_steps": $((steps + warmup)), "bench_warmup": $warmup, "log_every": 1000000,
+ "checkpoint": {"every": 0}}
+JSON
+  for rank in 0 1; do
+    env OMP_NUM_THREADS=1 RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" GT_COLLECTIVE="$2" \
+      timeout 120 "$trainer" "$work/spec.json" >"$work/ours$rank" 2>&1 & pids+=($!)
+  done
+  for rank in 0 1; do wait "${pids[$rank]}" || { cat "$work/ours$rank" >&2; return 1; }; done
+  ms_of "$work/ours0"
+}
+theirs() {  # MODEL
+  env OMP_NUM_THREADS=1 timeout 120 "$venv/bin/python" -m torch.distributed.run --nproc-per-node 2 --master-addr 127.0.0.1 \
+    --master-port "$(free_port)" "$here/train_bench_peer.py" "$1" "$(steps_of "$1")" >"$work/theirs" 2>&1 ||
+    { cat "$work/theirs" >&2; return 1; }
+  ms_of "$work/theirs"
+}
+median() { sort -g | awk '{v[NR]=$1} END {print NR % 2 ? v[(NR+1)/2] : (v[NR/2]+v[NR/2+1])/2}'; }
+
+entries=
+for name in "${names[@]}"; do
+  model=${name#step_ratio_} collective=shm
+  [[ $model == gloo_* ]] && model=${model#gloo_} collective=gloo
+  [[ $model == mlp || $model == simple_cnn ]] || { echo "train_bench: no such figure: $name" >&2; exit 2; }
+  : >"$work/a"; : >"$work/b"
+  for ((round = 0; round < rounds; ++round)); do
+    ours "$model" "$collective" >>"$work/a"
+    theirs "$model" >>"$work/b"
+  done
+  a=$(median <"$work/a") b=$(median <"$work/b")
+  ratio=$(awk -v a="$a" -v b="$b" 'BEGIN {printf "%.3f", a / b}')
+  echo "$name $ratio  (gt-trainer over $collective $a ms/step, torchrun DDP over gloo $b ms/step; 2 ranks x 1 thread, median of $rounds)"
+  entries+="${entries:+, }\"$name\": {\"value\": $ratio, \"unit\": \"ratio\", \"ours_ms\": $a, \"peer_ms\": $b, \"peer\": \"torchrun DDP 2.11.0\"}"
+done
+[[ -z $json ]] || echo "{$entries}" >"$json"
