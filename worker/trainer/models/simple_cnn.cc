@@ -6,6 +6,10 @@
 namespace gt::trainer {
 namespace {
 
+// The weight through a view whose gradient comes back in the weight's own layout: that of a channels-last convolution would
+// otherwise be copied, against its strides, into the bucket.
+at::Tensor Plain(const at::Tensor& weight) { return weight.view({weight.size(0), -1}).view(weight.sizes()); }
+
 class SimpleCnn : public Model {
  public:
   SimpleCnn(const SampleShape& shape, int64_t classes) {
@@ -24,8 +28,8 @@ class SimpleCnn : public Model {
     // same memory, and only the strides say which one is meant.
     int64_t c = inputs.size(1), h = inputs.size(2), w = inputs.size(3);
     at::Tensor images = inputs.contiguous(at::MemoryFormat::ChannelsLast).as_strided(inputs.sizes(), {h * w * c, 1, w * c, c});
-    at::Tensor x = PoolRelu(at::conv2d(images, conv1_weight_, conv1_bias_, 1, 1));
-    x = PoolRelu(at::conv2d(x, conv2_weight_, conv2_bias_, 1, 1));
+    at::Tensor x = PoolRelu(at::conv2d(images, Plain(conv1_weight_), conv1_bias_, 1, 1));
+    x = PoolRelu(at::conv2d(x, Plain(conv2_weight_), conv2_bias_, 1, 1));
     x = at::relu(at::linear(x.flatten(1), fc1_weight_, fc1_bias_));
     return at::linear(x, fc2_weight_, fc2_bias_);
   }
