@@ -147,7 +147,8 @@ std::pair<uint16_t, uint16_t> EphemeralPortRange() {
 }
 
 Result<HeldPort> HoldPort() {
-  auto [low, high] = EphemeralPortRange();
+  static const std::pair<uint16_t, uint16_t> ephemeral = EphemeralPortRange();  // administrators set it at boot
+  auto [low, high] = ephemeral;
   for (int tries = 0, draws = 0; tries < 256 && draws < 100'000; ++draws) {
     uint32_t random = 0;
     GT_RETURN_IF_ERROR(FillRandom(&random, sizeof random));

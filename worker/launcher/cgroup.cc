@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "common/os/file.h"
+#include "common/os/random.h"
 
 namespace gt::launcher {
 
@@ -75,18 +76,35 @@ Status MakeOne(const std::string& path) {
   return ErrnoStatus(errno, path);
 }
 
-// Ranks with a delegated cgroup may have made some below theirs.
-void RemoveBelow(const std::string& path) {
+std::vector<std::string> Directories(const std::string& path) {
+  std::vector<std::string> found;
   auto names = ListDirectory(path);
-  if (!names.ok()) return;
+  if (!names.ok()) return found;
   for (const std::string& name : *names) {
     std::string child = path + "/" + name;
     struct stat info;
-    if (lstat(child.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) continue;
-    RemoveBelow(child);
-    rmdir(child.c_str());
+    if (lstat(child.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) found.push_back(child);
   }
+  return found;
 }
+
+// With all that ranks, where they may, have made below it. The kernel refuses while a process lives in it.
+bool RemoveTree(const std::string& path) {
+  if (rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
+  for (const std::string& child : Directories(path)) RemoveTree(child);
+  return rmdir(path.c_str()) == 0 || errno == ENOENT;
+}
+
+void KillMembers(const std::string& path) {
+  if (WriteTo(path + "/cgroup.kill", "1").ok()) return;
+  // Kernels before 5.14, and v1: the caller repeats until it is empty.
+  std::istringstream lines(ReadOr(path + "/cgroup.procs", ""));
+  for (pid_t pid; lines >> pid;)
+    if (pid > 0) kill(pid, SIGKILL);
+  for (const std::string& child : Directories(path)) KillMembers(child);
+}
+
+constexpr size_t kMaxFree = 1024;
 }  // namespace
 
 Result<std::unique_ptr<CgroupTree>> CgroupTree::Open(const std::string& root, const std::string& hash) {
@@ -101,9 +119,15 @@ Result<std::unique_ptr<CgroupTree>> CgroupTree::Open(const std::string& root, co
   tree->base_ = parent + "/gridtrain-" + hash;
   tree->FindMemoryController(parent, hash);  // may move us, so before the directory is made
   GT_RETURN_IF_ERROR(MakeOne(tree->base_));
+  GT_ASSIGN_OR_RETURN(std::string random, RandomKey());
+  tree->prefix_ = random.substr(0, 8) + "-";
   if (access((tree->base_ + "/cgroup.procs").c_str(), W_OK) != 0) return ErrnoStatus(errno, tree->base_ + "/cgroup.procs");
   if (tree->memory_version_ == 2 && !WriteTo(tree->base_ + "/cgroup.subtree_control", "+memory").ok()) {
     tree->memory_version_ = 0;
+  }
+  for (const std::string& base : {tree->base_, tree->memory_base_}) {
+    std::vector<std::string> found = Directories(base);
+    tree->leftovers_.insert(tree->leftovers_.end(), found.begin(), found.end());
   }
   return tree;
 }
@@ -133,73 +157,76 @@ void CgroupTree::FindMemoryController(const std::string& parent, const std::stri
 }
 
 CgroupTree::~CgroupTree() {
+  for (const auto& slot : free_) rmdir(slot->path.c_str());
   rmdir(base_.c_str());
   if (memory_version_ == 1) rmdir(memory_base_.c_str());
 }
 
-Result<Fd> CgroupTree::Make(const Uid& uid) {
-  std::string path = Path(uid);
-  GT_RETURN_IF_ERROR(MakeOne(path));
-  return OpenFile(path, O_RDONLY | O_DIRECTORY);
+Result<std::unique_ptr<CgroupTree::Slot>> CgroupTree::Take() {
+  if (!free_.empty()) {
+    auto slot = std::move(free_.back());
+    free_.pop_back();
+    return slot;
+  }
+  auto slot = std::make_unique<Slot>();
+  slot->path = base_ + "/" + prefix_ + std::to_string(next_++);
+  GT_RETURN_IF_ERROR(MakeOne(slot->path));
+  GT_ASSIGN_OR_RETURN(slot->dir, OpenFile(slot->path, O_RDONLY | O_DIRECTORY));
+  GT_ASSIGN_OR_RETURN(slot->events, OpenFile(slot->path + "/cgroup.events", O_RDONLY));
+  return slot;
 }
 
-void CgroupTree::Kill(const Uid& uid) {
-  std::string path = Path(uid);
-  if (WriteTo(path + "/cgroup.kill", "1").ok() || !Exists(path)) return;
-  for (pid_t pid : Members(uid)) kill(pid, SIGKILL);  // kernels before 5.14: the caller repeats until Remove succeeds
+void CgroupTree::Kill(Slot* slot) {
+  KillMembers(slot->path);
+  slot->fresh_only = true;  // kernels with kill_seq (6.15, 6.18) kill at once what is cloned into a cgroup that was ever killed
 }
 
-bool CgroupTree::Remove(const Uid& uid) {
-  std::string path = Path(uid);
-  if (rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
-  if (ReadOr(path + "/cgroup.events", "populated 1").find("populated 0") == std::string::npos) return false;
-  RemoveBelow(path);
-  return rmdir(path.c_str()) == 0 || errno == ENOENT;
+bool CgroupTree::Empty(const Slot& slot) const {
+  char text[256];
+  ssize_t got = pread(slot.events.get(), text, sizeof text, 0);
+  return got > 0 && std::string_view(text, static_cast<size_t>(got)).find("populated 0") != std::string_view::npos;
 }
 
-std::vector<Uid> CgroupTree::List() const {
-  std::vector<Uid> uids;
-  auto names = ListDirectory(base_);
-  if (!names.ok()) return uids;
-  for (const std::string& name : *names)
-    if (auto uid = UidFromHex(name)) uids.push_back(*uid);
-  return uids;
+void CgroupTree::Return(std::unique_ptr<Slot> slot) {
+  if (!slot->memory_path.empty()) rmdir(slot->memory_path.c_str());
+  slot->memory_path.clear();
+  if (reuse_ && !slot->fresh_only && free_.size() < kMaxFree) return free_.push_back(std::move(slot));
+  if (!RemoveTree(slot->path)) leftovers_.push_back(slot->path);
 }
 
-std::vector<pid_t> CgroupTree::Members(const Uid& uid) const {
-  std::vector<pid_t> pids;
-  std::istringstream lines(ReadOr(Path(uid) + "/cgroup.procs", ""));
-  for (pid_t pid; lines >> pid;)
-    if (pid > 0) pids.push_back(pid);
-  return pids;
-}
-
-Result<Fd> CgroupTree::LimitMemory(const Uid& uid, int64_t bytes) {
-  std::string path = MemoryPath(uid), limit = std::to_string(bytes);
+Result<Fd> CgroupTree::LimitMemory(Slot* slot, int64_t bytes) {
+  std::string limit = std::to_string(bytes);
   if (memory_version_ == 2) {
-    WriteTo(path + "/memory.oom.group", "1").ok();  // a gang dies as one; older kernels lack it
-    WriteTo(path + "/memory.swap.max", "0").ok();   // absent without swap
-    GT_RETURN_IF_ERROR(WriteTo(path + "/memory.max", limit));
+    slot->fresh_only = true;
+    WriteTo(slot->path + "/memory.oom.group", "1").ok();  // a gang dies as one; older kernels lack it
+    WriteTo(slot->path + "/memory.swap.max", "0").ok();   // absent without swap
+    GT_RETURN_IF_ERROR(WriteTo(slot->path + "/memory.max", limit));
     return Fd();
   }
-  GT_RETURN_IF_ERROR(MakeOne(path));
-  GT_RETURN_IF_ERROR(WriteTo(path + "/memory.limit_in_bytes", limit));
-  WriteTo(path + "/memory.memsw.limit_in_bytes", limit).ok();  // absent without swap accounting
-  return OpenFile(path + "/cgroup.procs", O_WRONLY);
+  slot->memory_path = memory_base_ + "/" + prefix_ + std::to_string(next_++);
+  GT_RETURN_IF_ERROR(MakeOne(slot->memory_path));
+  GT_RETURN_IF_ERROR(WriteTo(slot->memory_path + "/memory.limit_in_bytes", limit));
+  WriteTo(slot->memory_path + "/memory.memsw.limit_in_bytes", limit).ok();  // absent without swap accounting
+  return OpenFile(slot->memory_path + "/cgroup.procs", O_WRONLY);
 }
 
-CgroupTree::Memory CgroupTree::ReadMemory(const Uid& uid) const {
+CgroupTree::Memory CgroupTree::ReadMemory(const Slot& slot) const {
   if (memory_version_ == 0) return {};
-  std::string path = MemoryPath(uid);
   bool v1 = memory_version_ == 1;
+  const std::string& path = v1 ? slot.memory_path : slot.path;
   Memory memory;
   memory.oom = FindNumber(ReadOr(path + (v1 ? "/memory.oom_control" : "/memory.events"), ""), "oom_kill") > 0;
   memory.peak = std::strtoll(ReadOr(path + (v1 ? "/memory.max_usage_in_bytes" : "/memory.peak"), "0").c_str(), nullptr, 10);
   return memory;
 }
 
-void CgroupTree::RemoveMemory(const Uid& uid) {
-  if (memory_version_ == 1) rmdir(MemoryPath(uid).c_str());
+void CgroupTree::KillLeftovers() {
+  for (const std::string& path : leftovers_) KillMembers(path);
+}
+
+bool CgroupTree::RemoveLeftovers() {
+  std::erase_if(leftovers_, [](const std::string& path) { return RemoveTree(path); });
+  return leftovers_.empty();
 }
 
 }  // namespace gt::launcher

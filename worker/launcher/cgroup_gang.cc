@@ -12,20 +12,20 @@ namespace gt::launcher {
 namespace {
 class CgroupGang : public Gang {
  public:
-  CgroupGang(Poller* poller, Spawner* spawner, CgroupTree* tree, const Uid& uid, const GangPlan* plan, GangObserver* observer)
-      : poller_(poller), spawner_(spawner), tree_(tree), uid_(uid), plan_(plan), observer_(observer) {}
+  CgroupGang(Poller* poller, Spawner* spawner, CgroupTree* tree, const GangPlan* plan, GangObserver* observer)
+      : poller_(poller), spawner_(spawner), tree_(tree), plan_(plan), observer_(observer) {}
 
   ~CgroupGang() override {
     for (Rank& rank : ranks_) poller_->Remove(&rank.handle);
   }
 
   void Start(const std::vector<RankPipes>& pipes) override {
-    Fd cgroup, memory;
-    if (Status status = Prepare(&cgroup, &memory); !status.ok()) return observer_->OnLaunchFailed(0, status.message());
+    Fd memory;
+    if (Status status = Prepare(&memory); !status.ok()) return observer_->OnLaunchFailed(0, status.message());
     ranks_.resize(pipes.size());
     for (uint32_t i = 0; i < pipes.size(); ++i) {
       auto spawned = spawner_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes[i].stdout_fd,
-                                      .stderr_fd = pipes[i].stderr_fd, .cgroup_fd = cgroup.get(),
+                                      .stderr_fd = pipes[i].stderr_fd, .cgroup_fd = slot_->dir.get(),
                                       .memory_fd = memory.get(), .want_pidfd = true});
       if (!spawned.ok()) return observer_->OnLaunchFailed(i, spawned.status().message());
       ranks_[i].pid = spawned->pid;
@@ -43,18 +43,19 @@ class CgroupGang : public Gang {
       if (rank.handle != 0) kill(-rank.pid, signal);
   }
 
-  void Kill() override { tree_->Kill(uid_); }
+  void Kill() override {
+    if (slot_ != nullptr) tree_->Kill(slot_.get());
+  }
 
   bool Gone() override {
-    if (gone_ || living_ > 0) return gone_;
-    if (!measured_ && plan_ != nullptr && plan_->memory_limit > 0) {
-      CgroupTree::Memory memory = tree_->ReadMemory(uid_);
+    if (living_ > 0 || (slot_ != nullptr && !tree_->Empty(*slot_))) return false;
+    if (slot_ == nullptr) return true;
+    if (limited_) {
+      CgroupTree::Memory memory = tree_->ReadMemory(*slot_);
       evidence_ = {memory.oom, memory.peak};
     }
-    gone_ = tree_->Remove(uid_);
-    measured_ = gone_;
-    if (gone_ && (plan_ == nullptr || plan_->memory_limit > 0)) tree_->RemoveMemory(uid_);
-    return gone_;
+    tree_->Return(std::move(slot_));
+    return true;
   }
 
   Evidence evidence() const override { return evidence_; }
@@ -66,11 +67,12 @@ class CgroupGang : public Gang {
     Poller::Handle handle = 0;  // 0: never started or reaped
   };
 
-  Status Prepare(Fd* cgroup, Fd* memory) {
-    GT_ASSIGN_OR_RETURN(*cgroup, tree_->Make(uid_));
+  Status Prepare(Fd* memory) {
+    GT_ASSIGN_OR_RETURN(slot_, tree_->Take());
     // Without a memory controller the limit is not enforced: kind() says so to the worker, which decides.
     if (plan_->memory_limit == 0 || !tree_->limits_memory()) return OkStatus();
-    GT_ASSIGN_OR_RETURN(*memory, tree_->LimitMemory(uid_, plan_->memory_limit));
+    limited_ = true;
+    GT_ASSIGN_OR_RETURN(*memory, tree_->LimitMemory(slot_.get(), plan_->memory_limit));
     return OkStatus();
   }
 
@@ -88,22 +90,35 @@ class CgroupGang : public Gang {
   Poller* poller_;
   Spawner* spawner_;
   CgroupTree* tree_;
-  Uid uid_;
+  std::unique_ptr<CgroupTree::Slot> slot_;
   const GangPlan* plan_;
   GangObserver* observer_;
   std::vector<Rank> ranks_;
   int living_ = 0;
-  bool gone_ = false, measured_ = false;
+  bool limited_ = false;
   Evidence evidence_;
+};
+
+// All that an earlier launcher left goes at once: none of its attempts is to live on.
+class LeftoverGang : public Gang {
+ public:
+  explicit LeftoverGang(CgroupTree* tree) : tree_(tree) {}
+  void Start(const std::vector<RankPipes>&) override {}
+  void Signal(int) override {}
+  void Kill() override { tree_->KillLeftovers(); }
+  bool Gone() override { return tree_->RemoveLeftovers(); }
+
+ private:
+  CgroupTree* tree_;
 };
 }  // namespace
 
 std::unique_ptr<Gang> CgroupContainment::Make(const GangPlan* plan, GangObserver* observer) {
-  return std::make_unique<CgroupGang>(poller_, spawner_, tree_.get(), plan->uid, plan, observer);
+  return std::make_unique<CgroupGang>(poller_, spawner_, tree_.get(), plan, observer);
 }
 
-std::unique_ptr<Gang> CgroupContainment::Recover(const Uid& uid, const KeeperId&) {
-  return std::make_unique<CgroupGang>(poller_, spawner_, tree_.get(), uid, nullptr, nullptr);
+std::unique_ptr<Gang> CgroupContainment::Recover(const Uid&, const KeeperId&) {
+  return std::make_unique<LeftoverGang>(tree_.get());
 }
 
 }  // namespace gt::launcher

@@ -15,7 +15,6 @@ class CgroupContainment : public Containment {
   std::string kind() const override { return tree_->limits_memory() ? "cgroup+memory" : "cgroup"; }
   std::unique_ptr<Gang> Make(const GangPlan* plan, GangObserver* observer) override;
   std::unique_ptr<Gang> Recover(const Uid& uid, const KeeperId& keeper) override;
-  CgroupTree& tree() { return *tree_; }
 
  private:
   Poller* poller_;

@@ -15,18 +15,6 @@
 
 namespace gt::launcher {
 
-namespace {
-// A new launcher of the same directory finds these in the way of its name: they are of attempts that nobody remembers.
-void RemoveStrayCgroups(CgroupTree* tree, const std::map<Uid, JournalEntry>& entries) {
-  for (const Uid& uid : tree->List()) {
-    if (entries.count(uid) != 0) continue;
-    tree->Kill(uid);
-    tree->Remove(uid);
-    tree->RemoveMemory(uid);
-  }
-}
-}  // namespace
-
 Result<std::unique_ptr<Launcher>> Launcher::Make(const Options& options) {
   std::unique_ptr<Launcher> launcher(new Launcher(options));
   GT_RETURN_IF_ERROR(launcher->Init());
@@ -63,7 +51,7 @@ Status Launcher::Init() {
   std::map<Uid, JournalEntry> entries;
   GT_RETURN_IF_ERROR(disk_->Open(&entries));
   spool_end_ = disk_->spool_end();
-  GT_RETURN_IF_ERROR(SetUpContainment(entries));
+  GT_RETURN_IF_ERROR(SetUpContainment());
   rank_socket_ = std::make_unique<RankSocket>(&poller_);
   gate_ = std::make_unique<OutputGate>(&poller_, disk_.get());
   context_ = {&poller_, disk_.get(), containment_.get(), rank_socket_.get(), gate_.get(), &setup_,
@@ -89,8 +77,6 @@ Status Launcher::Init() {
 
 // What we change for ourselves, ranks get back as we found it.
 Status Launcher::SetUpProcess(InheritedLimits* limits) {
-  for (int fd = 0; fd < 3; ++fd)
-    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return ErrnoStatus(errno, "/dev/null");
   umask(077);
   for (int number = 1; number < SIGRTMIN; ++number) signal(number, SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
@@ -117,11 +103,13 @@ Status Launcher::SetUpNode() {
   return OkStatus();
 }
 
-Status Launcher::SetUpContainment(const std::map<Uid, JournalEntry>& entries) {
+Status Launcher::SetUpContainment() {
   if (options_.containment != "keeper") {
     auto tree = CgroupTree::Open(options_.cgroup_root, HashOf(options_.dir));
     if (tree.ok()) {
-      RemoveStrayCgroups(tree->get(), entries);
+      (*tree)->set_reuse(setup_.job_user.change);
+      (*tree)->KillLeftovers();  // also of attempts that nobody remembers
+      (*tree)->RemoveLeftovers();
       containment_ = std::make_unique<CgroupContainment>(&poller_, spawner_.get(), std::move(tree).value());
       return OkStatus();
     }

@@ -21,7 +21,7 @@ class Launcher {
   Status Init();
   Status SetUpProcess(InheritedLimits* limits);
   Status SetUpNode();
-  Status SetUpContainment(const std::map<Uid, JournalEntry>& entries);
+  Status SetUpContainment();
   Status WatchSignals();
   void Snapshot(std::string* frames);
   void OnSignal();

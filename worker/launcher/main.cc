@@ -9,6 +9,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gt-launcher: %s\n%s", options.status().message().c_str(), Usage().c_str());
     return 2;
   }
+  if (gt::Status reserved = ReserveSpawnFds(); !reserved.ok()) {
+    std::fprintf(stderr, "gt-launcher: %s\n", reserved.message().c_str());
+    return 1;
+  }
   auto launcher = Launcher::Make(*options);
   if (!launcher.ok()) {
     std::fprintf(stderr, "gt-launcher: %s\n", launcher.status().message().c_str());

@@ -1,5 +1,9 @@
 // Starting one rank, fast: clone3 with CLONE_VFORK|CLONE_VM straight into its cgroup. The child runs on a stack of its own,
 // calls nothing but system calls, and leaves the step and errno of a failure in our memory.
+//
+// Copying a table of thousands of descriptors and closing it again at the exec would cost more than the exec itself. So the
+// child shares our table (CLONE_FILES) for as long as it takes to unshare only the lowest few: what it needs lies at numbers
+// that ReserveSpawnFds has set aside.
 #pragma once
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -29,7 +33,7 @@ struct GangPlan {
 struct SpawnRequest {
   const GangPlan* plan = nullptr;
   uint32_t local_rank = 0;
-  int stdin_fd = -1, stdout_fd = -1, stderr_fd = -1;
+  int stdout_fd = -1, stderr_fd = -1;  // stdin is /dev/null
   int cgroup_fd = -1;    // clone3(CLONE_INTO_CGROUP); -1: ours
   int memory_fd = -1;    // cgroup.procs of a v1 memory cgroup; -1: none
   bool want_pidfd = false;
@@ -45,6 +49,11 @@ struct InheritedLimits {
   rlimit files{};
   bool reset_oom_score = false;
 };
+
+// Closes every inherited descriptor from 3 up and sets the next few aside. First thing in main: whatever has been opened
+// before is gone.
+Status ReserveSpawnFds();
+constexpr int kFirstSpawnFd = 3, kSpawnFds = 4;  // stdin, stdout, stderr of the next child, its memory cgroup
 
 class Spawner {
  public:

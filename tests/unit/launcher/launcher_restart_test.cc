@@ -45,9 +45,11 @@ TEST_P(Restart, ExitRecordsSurviveUntilTheyAreForgotten) {
   client().Send(Forget{forgotten});
   client().Send(Stop{forgotten});
   client().WaitPhase(forgotten, Phase::kUnknown);
+  RunToEnd("true");  // its exit is on disk, so what was written before it is too
   KillLauncher(SIGKILL);
   StartLauncher();
-  ASSERT_EQ(client().states.size(), 1u);
+  ASSERT_EQ(client().states.size(), 2u);
+  EXPECT_EQ(client().states.count(forgotten), 0u);
   const ExitRecord& exit = client().states[kept].exit;
   EXPECT_EQ(exit.ranks[0].code, 7);
   EXPECT_EQ(exit.ranks[0].tail, "last words\n");
