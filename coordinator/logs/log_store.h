@@ -20,6 +20,8 @@
 namespace gt {
 
 constexpr uint32_t kStdout = 1, kStderr = 2;
+// Where a stream ends that was cut because its attempt printed too much: beyond any real offset.
+constexpr uint64_t kLogCut = 1ull << 62;
 
 // One thing that a rank writes to.
 struct LogStream {

@@ -1,0 +1,2 @@
+add_executable(logs_bench logs_bench.cc)
+target_link_libraries(logs_bench PRIVATE gt_coordinator_logs)
