@@ -1,6 +1,6 @@
 // The agent of a node: between the coordinator, which says what should be, and the launcher, which says what is. A pure
-// function of its inputs and the time given: no clock, no I/O, no threads. It may be restarted at any moment: what it knows
-// comes again from the launcher's and the coordinator's snapshots.
+// function of its inputs and the time given: no clock, no I/O, no threads. It may be restarted at any moment: what it
+// knows comes again from the launcher's and the coordinator's snapshots.
 //
 // Rules:
 //  - orders of an epoch lower than one obeyed before are not obeyed;
@@ -47,7 +47,8 @@ struct RankSaid {
 };
 struct InventoryChanged { Inventory inventory; };
 
-using Input = std::variant<Connected, Disconnected, OrdersReceived, LauncherState, LauncherSnapshot, LauncherLost, RankSaid, InventoryChanged>;
+using Input = std::variant<Connected, Disconnected, OrdersReceived, LauncherState, LauncherSnapshot, LauncherLost,
+                           RankSaid, InventoryChanged>;
 
 // ---- actions, to be done in this order; each may be repeated without harm ----
 
@@ -76,7 +77,7 @@ class Agent {
     Millis progress_every = 250;         // progress is reported at most this often
     size_t part_bytes = 240 << 10;       // of one report
     size_t exit_bytes = 192 << 10;       // of one exit record
-    size_t launch_bytes = 256u << 20;    // launch data kept for jobs without an attempt here, before the stream is begun anew
+    size_t launch_bytes = 256u << 20;    // launch data of jobs; beyond that the stream is begun anew
     Millis stale_grace = 5000;           // for attempts that nobody wants
   };
   explicit Agent(Options options);

@@ -2,6 +2,9 @@
 #include "worker/core/agent.h"
 
 namespace gt::worker {
+namespace {
+constexpr char kLostByLauncher[] = "the launcher has lost this attempt; how it ended is not known";
+}
 
 void Agent::Handle(LauncherSnapshot& input) {
   launcher_known_ = true;
@@ -19,7 +22,7 @@ void Agent::Handle(LauncherSnapshot& input) {
     if (held.contains(uid)) {
       attempt.started = true;
     } else if (attempt.journalled && !attempt.ended()) {
-      EndHere(&attempt, ExitWhy::kUnknown, "the launcher has lost this attempt; how it ended is not known");
+      EndHere(&attempt, ExitWhy::kUnknown, kLostByLauncher);
     }
     Reconcile(&attempt);
   }
@@ -35,7 +38,7 @@ void Agent::Handle(LauncherState& input) {
   if (!input.unknown) return Take(input);
   Attempt* attempt = Find(input.uid);
   if (!attempt || attempt->ended()) return;
-  if (!attempt->stop) return EndHere(attempt, ExitWhy::kUnknown, "the launcher has lost this attempt; how it ended is not known");
+  if (!attempt->stop) return EndHere(attempt, ExitWhy::kUnknown, kLostByLauncher);
   Forgotten(attempt);
 }
 
@@ -51,7 +54,10 @@ void Agent::Take(LauncherState& state) {
   attempt->generation = state.generation;
   uint8_t parts = 0;
   if (attempt->phase != state.phase) attempt->phase = state.phase, parts |= kPartPhase;
-  if (state.endpoint.known() && attempt->endpoint != state.endpoint) attempt->endpoint = state.endpoint, parts |= kPartEndpoint;
+  if (state.endpoint.known() && attempt->endpoint != state.endpoint) {
+    attempt->endpoint = state.endpoint;
+    parts |= kPartEndpoint;
+  }
   if (state.exit) {
     attempt->phase = AttemptPhase::kEnded;
     attempt->exit = std::move(state.exit);
@@ -85,8 +91,8 @@ void Agent::Reconcile(Attempt* attempt) {
 
 void Agent::Launch(Attempt* attempt) {
   if (!attempt->job) {
-    return EndHere(attempt, ExitWhy::kLaunchFailed,
-                   "no launch data of job " + std::to_string(attempt->order->job_id.value) + " has come from the coordinator");
+    std::string job = std::to_string(attempt->order->job_id.value);
+    return EndHere(attempt, ExitWhy::kLaunchFailed, "no launch data of job " + job + " has come from the coordinator");
   }
   Result<LauncherStart> start = BuildStart(*attempt->job, *attempt->order, options_.facts);
   if (!start.ok()) return EndHere(attempt, ExitWhy::kLaunchFailed, start.status().message());
@@ -109,7 +115,8 @@ void Agent::Stop(Attempt* attempt) {
 void Agent::EndHere(Attempt* attempt, ExitWhy why, std::string message) {
   Tell(attempt->uid, message);
   attempt->phase = AttemptPhase::kEnded;
-  attempt->exit = ExitRecord{.why = why, .message = std::move(message), .failed_at_ms = now_.wall, .ended_ms = now_.wall};
+  attempt->exit =
+      ExitRecord{.why = why, .message = std::move(message), .failed_at_ms = now_.wall, .ended_ms = now_.wall};
   timed_.erase(attempt->uid);
   outbox_.Mark(attempt, kPartPhase | kPartExit);
   Answered(attempt);

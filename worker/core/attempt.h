@@ -32,7 +32,7 @@ struct Attempt {
   bool journalled = false;             // the launcher has it, whatever happens to us
   bool started = false;                // Start has been given to the present launcher connection
   bool awaited = false;                // the orders in hand are acknowledged once the launcher has answered for this
-  Generation gone;                     // the newest generation whose rendezvous was passed on over the present connection
+  Generation gone;                     // the newest whose rendezvous was passed on over the present connection
 
   AttemptPhase phase = AttemptPhase::kPlaced;
   Endpoint endpoint;

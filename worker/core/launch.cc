@@ -44,10 +44,11 @@ Status CheckText(const std::string& what, const std::string& text) {
 Status Check(const JobLaunch& job, const AttemptOrder& order) {
   if (job.argv.empty() || job.argv[0].empty()) return Status(Code::kInvalidArgument, "the command is empty");
   if (job.processes_per_node < 1 || job.processes_per_node > kMaxRanksPerNode)
-    return Status(Code::kInvalidArgument,
-                  "processes_per_node is " + std::to_string(job.processes_per_node) + ", not in 1.." + std::to_string(kMaxRanksPerNode));
+    return Status(Code::kInvalidArgument, "processes_per_node is " + std::to_string(job.processes_per_node) +
+                                              ", not in 1.." + std::to_string(kMaxRanksPerNode));
   if (order.group_rank >= order.group_world_size || order.group_world_size > 65536)
-    return Status(Code::kInvalidArgument, "group rank " + std::to_string(order.group_rank) + " of " + std::to_string(order.group_world_size));
+    return Status(Code::kInvalidArgument, "group rank " + std::to_string(order.group_rank) + " of " +
+                                              std::to_string(order.group_world_size));
   for (const std::string& word : job.argv) GT_RETURN_IF_ERROR(CheckText("the command", word));
   GT_RETURN_IF_ERROR(CheckText("the working directory", job.workdir));
   GT_RETURN_IF_ERROR(CheckText("the checkpoint directory", job.checkpoint_dir));

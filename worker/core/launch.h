@@ -26,7 +26,7 @@ struct LauncherStart {
   Generation generation;
   uint32_t first_rank = 0, world_size = 1;
   uint32_t group_rank = 0, group_world_size = 1;
-  std::vector<std::vector<std::string>> rank_gpus;  // one entry a local rank: the GPUs it sees, all of the attempt's here
+  std::vector<std::vector<std::string>> rank_gpus;  // one entry a local rank: all GPUs of the attempt here
   std::vector<std::string> argv;                    // "{spec}" is left for the launcher
   KeyValues env;
   std::string workdir, spec_json;

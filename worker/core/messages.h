@@ -1,4 +1,4 @@
-// What worker and coordinator tell each other, as plain structs: the fields, names and meanings of worker_service.proto.
+// What worker and coordinator tell each other, as plain structs: fields, names and meanings of worker_service.proto.
 // worker/runtime/convert.cc translates; the agent and the simulator see only these.
 #pragma once
 #include <cstdint>
@@ -170,8 +170,8 @@ struct NodeOrders {
 size_t WireSize(const AttemptReport& report);
 size_t WireSize(const JobLaunch& job);
 
-// Cuts tails and messages until the record fits into `limit` bytes; the rank that failed first keeps most. Codes, signals
-// and sizes always stay.
+// Cuts tails and messages until the record fits into `limit` bytes; the rank that failed first keeps most. Codes,
+// signals and sizes always stay.
 void TrimExit(ExitRecord* record, size_t limit);
 
 }  // namespace gt::worker

@@ -32,7 +32,8 @@ class Session {
   // True once when the time to connect has come.
   bool StartConnecting(Now now);
   void Opened(Now now);
-  // Also after a protocol error of the other side. The next attempt comes after a jittered pause, which grows until a welcome.
+  // Also after a protocol error of the other side. The next attempt comes after a jittered pause; it grows until a
+  // welcome.
   void Closed(Now now);
   void Welcomed(const Welcome& welcome, Now now);
   void Refused() { state_ = State::kRefused; }

@@ -183,7 +183,8 @@ TEST(Agent, TheLastProgressTravelsWithTheExit) {
   World world;
   world.Joined().Order({Wants(1)}).Ack().Step({Is(1, AttemptPhase::kRunning)}).Ack();
   world.Step({RankSaid{.uid = U(1), .progress = Progress{.step = 1}}}).Ack();
-  world.Step({RankSaid{.uid = U(1), .progress = Progress{.step = 8}, .checkpoint = CheckpointNotice{8, "/c", 1}}, Exited(1, 75)});
+  RankSaid last{.uid = U(1), .progress = Progress{.step = 8}, .checkpoint = CheckpointNotice{8, "/c", 1}};
+  world.Step({last, Exited(1, 75)});
   EXPECT_EQ(world.Reported(1)->progress->step, 8u);
   EXPECT_EQ(world.Reported(1)->checkpoint->step, 8u);
 }
@@ -210,7 +211,8 @@ TEST(Agent, ACompleteListComesInPartsOfBoundedSize) {
 
 TEST(Agent, AHugeExitRecordIsTrimmedAndKeepsTheFirstFailure) {
   ExitRecord record{.why = ExitWhy::kRankFailed, .first_failed = 700};
-  for (uint32_t rank = 0; rank < 1024; ++rank) record.ranks.push_back(RankExit{.rank = rank, .code = 1, .tail = std::string(4096, 'x')});
+  for (uint32_t rank = 0; rank < 1024; ++rank)
+    record.ranks.push_back(RankExit{.rank = rank, .code = 1, .tail = std::string(4096, 'x')});
   TrimExit(&record, 192 << 10);
   EXPECT_EQ(record.ranks.size(), 1024u);
   EXPECT_EQ(record.ranks[700].tail.size(), 4096u);
@@ -236,7 +238,8 @@ TEST(Agent, TenThousandAttemptsTakeReportsOfBoundedSizeAndOneInFlight) {
   for (uint64_t n = 0; n < 10000; ++n) orders.push_back(Wants(n)), exits.push_back(Exited(n));
   EXPECT_EQ(world.Order(std::move(orders)).Count<StartAttempt>(), 10000u);
   size_t told = 0;
-  for (NodeReport part = world.Step(std::move(exits)).report; !part.attempts.empty(); part = world.Ack().report) told += part.attempts.size();
+  for (NodeReport part = world.Step(std::move(exits)).report; !part.attempts.empty(); part = world.Ack().report)
+    told += part.attempts.size();
   EXPECT_EQ(told, 10000u);
 }
 
