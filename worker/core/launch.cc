@@ -18,19 +18,32 @@ std::string Join(const std::vector<std::string>& parts) {
   return joined;
 }
 
+// In order and as evenly as possible; all ranks of the node see all of them, and LOCAL_RANK tells which is theirs.
+std::vector<std::vector<std::string>> ShareGpus(const std::vector<std::string>& gpus, size_t ranks) {
+  std::vector<std::vector<std::string>> shares(ranks);
+  for (size_t i = 0; i < ranks; ++i)
+    shares[i].assign(gpus.begin() + static_cast<ptrdiff_t>(i * gpus.size() / ranks),
+                     gpus.begin() + static_cast<ptrdiff_t>((i + 1) * gpus.size() / ranks));
+  return shares;
+}
+
 // Weakest first: the machine, defaults, the job's own, and last what the attempt is (nobody may pretend otherwise).
 KeyValues BuildEnv(const JobLaunch& job, const AttemptOrder& order, const NodeFacts& facts, const std::string& folder) {
   std::map<std::string, std::string> env(facts.base_env.begin(), facts.base_env.end());
   env["PYTHONUNBUFFERED"] = "1";
   env["OMP_NUM_THREADS"] = std::to_string(job.cpus_per_process > 0 ? job.cpus_per_process : 1);
-  if (!facts.interface.empty()) env["NCCL_SOCKET_IFNAME"] = env["GLOO_SOCKET_IFNAME"] = facts.interface;
+  // Members on one node only: the launcher says lo.
+  if (!facts.interface.empty() && order.group_world_size > 1)
+    env["NCCL_SOCKET_IFNAME"] = env["GLOO_SOCKET_IFNAME"] = facts.interface;
+  env["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(job.max_restarts);
   for (const auto& [key, value] : job.env) env[key] = value;
   env["GT_JOB_ID"] = std::to_string(order.job_id.value);
   env["GT_TASK_INDEX"] = std::to_string(order.task_index);
   env["GT_ATTEMPT"] = std::to_string(order.number);
   env["GT_GENERATION"] = std::to_string(order.generation.value);
   env["GT_CHECKPOINT_DIR"] = folder;
-  env["GT_RESUME_FROM"] = order.resume_from;
+  if (order.resume_from.empty()) env.erase("GT_RESUME_FROM");
+  else env["GT_RESUME_FROM"] = order.resume_from;
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   env["CUDA_VISIBLE_DEVICES"] = Join(order.gpu_uuids);  // empty for jobs without GPUs: they must not find any
   return KeyValues(env.begin(), env.end());
@@ -78,7 +91,7 @@ Result<LauncherStart> BuildStart(const JobLaunch& job, const AttemptOrder& order
   start.world_size = order.group_world_size * local;
   start.group_rank = order.group_rank;
   start.group_world_size = order.group_world_size;
-  start.rank_gpus.assign(local, order.gpu_uuids);
+  start.rank_gpus = ShareGpus(order.gpu_uuids, local);
   for (const std::string& word : job.argv) start.argv.push_back(word == "{trainer}" ? facts.trainer : word);
   start.env = BuildEnv(job, order, facts, folder);
   start.workdir = job.workdir;
@@ -92,7 +105,6 @@ Result<LauncherStart> BuildStart(const JobLaunch& job, const AttemptOrder& order
   start.grace = job.grace_ms;
   start.fail_grace = job.fail_grace_ms;
   start.stop_after = job.stop_after_ms;
-  start.max_restarts = job.max_restarts;
   if (!job.spec_json.empty()) start.make_dir = folder;
   return start;
 }

@@ -26,7 +26,7 @@ struct LauncherStart {
   Generation generation;
   uint32_t first_rank = 0, world_size = 1;
   uint32_t group_rank = 0, group_world_size = 1;
-  std::vector<std::vector<std::string>> rank_gpus;  // one entry a local rank: all GPUs of the attempt here
+  std::vector<std::vector<std::string>> rank_gpus;  // one entry a local rank: its own
   std::vector<std::string> argv;                    // "{spec}" is left for the launcher
   KeyValues env;
   std::string workdir, spec_json;
@@ -34,7 +34,6 @@ struct LauncherStart {
   std::string node_address;
   int64_t memory_limit = 0;
   Millis time_limit = 0, grace = 0, fail_grace = 0, stop_after = 0;
-  int32_t max_restarts = 0;
   std::string make_dir;  // to be made for the job user before the start; empty: none
 };
 

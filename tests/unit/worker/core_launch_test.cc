@@ -18,7 +18,9 @@ TEST(Launch, TheEnvironmentIsTheMachinesThenTheJobsThenOurs) {
   JobLaunch job = Job(4);
   job.cpus_per_process = 3;
   job.env = {{"PATH", "/mine"}, {"GT_JOB_ID", "99"}, {"OMP_NUM_THREADS", "7"}};
-  auto env = EnvOf(job, Wants(1, 4));
+  AttemptOrder order = Wants(1, 4);
+  order.group_world_size = 2;
+  auto env = EnvOf(job, order);
   EXPECT_EQ(env["PATH"], "/mine");
   EXPECT_EQ(env["HOME"], "/root");
   EXPECT_EQ(env["GT_JOB_ID"], "4");
@@ -53,6 +55,23 @@ TEST(Launch, TheTrainerIsTheNodesOwn) {
   JobLaunch job = Job(1);
   job.argv = {"{trainer}", "{spec}"};
   EXPECT_THAT(BuildStart(job, Wants(1), kFacts).value().argv, testing::ElementsAre("/opt/gt-trainer", "{spec}"));
+}
+
+TEST(Launch, RanksShareTheGpusInOrder) {
+  JobLaunch job = Job(1);
+  job.processes_per_node = 2;
+  AttemptOrder order = Wants(1);
+  order.gpu_uuids = {"a", "b", "c", "d"};
+  using Shares = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(BuildStart(job, order, kFacts).value().rank_gpus, (Shares{{"a", "b"}, {"c", "d"}}));
+  order.gpu_uuids = {"a"};
+  EXPECT_EQ(BuildStart(job, order, kFacts).value().rank_gpus, (Shares{{}, {"a"}}));
+}
+
+TEST(Launch, AResumePathComesOnlyFromTheCoordinator) {
+  JobLaunch job = Job(1);
+  job.env = {{"GT_RESUME_FROM", "/forged"}};
+  EXPECT_EQ(EnvOf(job, Wants(1)).count("GT_RESUME_FROM"), 0u);
 }
 
 TEST(Launch, RanksAreNumberedOverTheGang) {
