@@ -12,11 +12,11 @@ Uid FromProto(const v1::WireUid& uid) { return Uid{uid.high(), uid.low()}; }
 
 void ToProto(const NodeHello& hello, v1::NodeHello* out) {
   out->set_node_name(hello.node_name);
-  ToProto(hello.node_uid, out->mutable_node_uid());
+  UidToProto(hello.node_uid, out->mutable_node_uid());
   out->set_boot_id(hello.boot_id);
   out->set_protocol(hello.protocol);
   out->set_version(hello.version);
-  ToProto(hello.session, out->mutable_session());
+  UidToProto(hello.session, out->mutable_session());
   out->set_cluster_id(hello.cluster_id);
   out->set_last_epoch(hello.last_epoch.value);
 }
@@ -68,7 +68,7 @@ void ToProto(const Progress& progress, v1::Progress* out) {
 }
 
 void ToProto(const AttemptReport& report, v1::AttemptReport* out) {
-  ToProto(report.uid, out->mutable_uid());
+  UidToProto(report.uid, out->mutable_uid());
   out->set_generation(report.generation.value);
   if (report.phase) out->set_phase(static_cast<v1::WirePhase>(*report.phase));
   if (report.endpoint) {
@@ -119,7 +119,9 @@ Result<AttemptOrder> FromProto(const v1::AttemptOrder& wire) {
   order.group_rank = wire.group_rank();
   order.group_world_size = wire.has_group_world_size() ? wire.group_world_size() : 1;
   order.gpu_uuids.assign(wire.gpu_uuids().begin(), wire.gpu_uuids().end());
-  if (wire.master_port() > 65535) return Status(Code::kInvalidArgument, "an order with port " + std::to_string(wire.master_port()));
+  if (wire.master_port() > 65535) {
+    return Status(Code::kInvalidArgument, "an order with port " + std::to_string(wire.master_port()));
+  }
   order.master = Endpoint{wire.master_addr(), static_cast<uint16_t>(wire.master_port())};
   order.local_endpoint = wire.local_endpoint();
   order.resume_from = wire.resume_from();
@@ -130,7 +132,7 @@ Result<AttemptOrder> FromProto(const v1::AttemptOrder& wire) {
 
 }  // namespace
 
-void ToProto(const Uid& uid, v1::WireUid* out) {
+void UidToProto(const Uid& uid, v1::WireUid* out) {
   out->set_high(uid.high);
   out->set_low(uid.low);
 }

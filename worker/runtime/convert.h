@@ -7,7 +7,7 @@
 namespace gt::worker {
 
 void ToProto(const NodeReport& report, gridtrain::v1::NodeReport* out);
-void ToProto(const Uid& uid, gridtrain::v1::WireUid* out);
+void UidToProto(const Uid& uid, gridtrain::v1::WireUid* out);
 
 // kInvalidArgument for values that no coordinator of this protocol sends (a port above 65535, an empty uid): the stream is
 // then dropped.

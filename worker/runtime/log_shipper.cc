@@ -31,7 +31,10 @@ LogShipper::LogShipper(LogShipperOptions options, TargetSource target, std::func
                        std::function<void(const std::string&)> log)
     : options_(std::move(options)), target_(std::move(target)), acked_callback_(std::move(acked)), log_(std::move(log)) {
   Result<Fd> file = OpenFile(options_.ack_file, O_RDWR | O_CREAT, 0600);
-  if (!file.ok()) return log_("what was acknowledged is not remembered: " + file.status().message());
+  if (!file.ok()) {
+    log_("what was acknowledged is not remembered: " + file.status().message());
+    return;
+  }
   ack_file_ = std::move(file).value();
   uint64_t offset = 0;
   if (pread(ack_file_.get(), &offset, sizeof offset, 0) == sizeof offset) acked_ = offset;
@@ -125,7 +128,7 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
   launcher::SpoolReader reader(dir);
   v1::LogBatch batch;
   batch.set_node_name(options_.node_name);
-  ToProto(options_.node_uid, batch.mutable_node_uid());
+  UidToProto(options_.node_uid, batch.mutable_node_uid());
   uint64_t sent = 0, end = 0;
   {
     std::lock_guard lock(mutex_);
@@ -147,7 +150,7 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
     Millis now = ReadClock().wall;
     for (launcher::SpoolFrame& frame : *frames) {
       v1::LogFrame* out = batch.add_frames();
-      ToProto(frame.uid, out->mutable_uid());
+      UidToProto(frame.uid, out->mutable_uid());
       out->set_rank(frame.rank);
       out->set_stream(static_cast<uint32_t>(frame.stream));
       out->set_offset(frame.stream_offset);

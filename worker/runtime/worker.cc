@@ -1,7 +1,10 @@
 #include "worker/runtime/worker.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
+#include "common/base/units.h"
 #include "common/os/file.h"
 #include "common/os/net.h"
 #include "common/os/process.h"
@@ -93,7 +96,8 @@ LauncherOptions OptionsOfLauncher(const v1::WorkerConfig& config, const NodeDir&
   LauncherOptions options;
   options.program = config.launcher();
   options.dir = dir.launcher_dir();
-  options.arguments = {"--job-user", config.job_user(), "--spool-cap", std::to_string(config.spool_cap())};
+  options.arguments = {"--spool-limit", FormatBytes(config.spool_cap())};
+  if (geteuid() == 0) options.arguments.insert(options.arguments.end(), {"--job-user", config.job_user()});
   if (config.allow_root_jobs()) options.arguments.push_back("--allow-root-jobs");
   options.env = BaseEnv();
   options.node_address = address;
