@@ -15,7 +15,8 @@ const char* Getenv(const char* name) { return std::getenv(name); }
 void CheckGpus(const gridtrain::v1::WorkerConfig& config, std::vector<FieldProblem>* problems) {
   for (int i = 0; i < config.gpus_size(); ++i) {
     if (config.gpus(i).fake()) continue;
-    problems->push_back({"gpus[" + std::to_string(i) + "]", "real GPUs are found, not declared; say `fake: true` for made-up ones"});
+    problems->push_back({"gpus[" + std::to_string(i) + "]",
+                         "real GPUs are found, not declared; say `fake: true` for made-up ones"});
   }
 }
 

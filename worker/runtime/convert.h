@@ -9,8 +9,8 @@ namespace gt::worker {
 void ToProto(const NodeReport& report, gridtrain::v1::NodeReport* out);
 void UidToProto(const Uid& uid, gridtrain::v1::WireUid* out);
 
-// kInvalidArgument for values that no coordinator of this protocol sends (a port above 65535, an empty uid): the stream is
-// then dropped.
+// kInvalidArgument for values that no coordinator of this protocol sends (a port above 65535, an empty uid): the stream
+// is then dropped.
 Result<NodeOrders> FromProto(const gridtrain::v1::NodeOrders& orders);
 
 }  // namespace gt::worker

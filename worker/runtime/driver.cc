@@ -16,15 +16,17 @@ Driver::Driver(Agent::Options options, TargetSource target, DriverHooks hooks)
       sync_(std::move(target), SyncEvents{
           .connected = [this](uint64_t stream) { queue_.Put(stream, Connected{}); },
           .disconnected = [this](uint64_t stream, Status why) { OnDisconnected(stream, why); },
-          .orders = [this](uint64_t stream, NodeOrders orders) { queue_.Put(stream, OrdersReceived{std::move(orders)}); },
+          .orders = [this](uint64_t stream, NodeOrders orders) {
+            queue_.Put(stream, OrdersReceived{std::move(orders)});
+          },
       }) {}
 
 std::function<void(std::vector<Input>)> Driver::launcher_inputs() {
   return [this](std::vector<Input> inputs) { queue_.PutAll(std::move(inputs)); };
 }
 
-// A refusal in words of the RPC itself: wrong token, wrong version. Before the first welcome that is a mistake of whoever
-// set this worker up; afterwards the coordinator may have been set up anew, and its access file is read again.
+// A refusal in words of the RPC itself: wrong token, wrong version. Before the first welcome that is a mistake of
+// whoever set this worker up; afterwards the coordinator may have been set up anew, and its access file is read again.
 void Driver::OnDisconnected(uint64_t stream, const Status& why) {
   bool answer = why.code() == Code::kUnauthenticated || why.code() == Code::kPermissionDenied ||
                 why.code() == Code::kFailedPrecondition;

@@ -39,7 +39,7 @@ class Driver {
   DriverHooks hooks_;
   LauncherClient* launcher_ = nullptr;
   std::atomic<bool> stop_{false};
-  std::atomic<bool> welcomed_{false};  // once in this life: later a wrong token may heal, the first time it is a mistake
+  std::atomic<bool> welcomed_{false};  // once in this life
   std::mutex refused_mutex_;
   Status refused_;
   uint64_t stream_ = 0;                // the present one; older ones' news is dropped

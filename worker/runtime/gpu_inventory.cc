@@ -90,7 +90,8 @@ std::vector<Gpu> ApplyVisible(const std::vector<Gpu>& gpus, const std::string& v
   for (std::string entry; std::getline(entries, entry, ',');) {
     std::erase(entry, ' ');
     const Gpu* match = nullptr;
-    if (!entry.empty() && entry.size() < 6 && std::all_of(entry.begin(), entry.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+    bool index_like = !entry.empty() && entry.size() < 6 && entry.find_first_not_of("0123456789") == std::string::npos;
+    if (index_like) {
       size_t index = std::stoul(entry);
       if (index < gpus.size()) match = &gpus[index];
     } else if (entry.rfind("GPU-", 0) == 0) {
@@ -98,7 +99,8 @@ std::vector<Gpu> ApplyVisible(const std::vector<Gpu>& gpus, const std::string& v
         if (gpu.uuid.rfind(entry, 0) == 0) match = &gpu;
     }
     if (!match) break;
-    if (std::find(chosen.begin(), chosen.end(), *match) != chosen.end()) return {};  // CUDA refuses a device named twice
+    // CUDA refuses a device that is named twice.
+    if (std::find(chosen.begin(), chosen.end(), *match) != chosen.end()) return {};
     chosen.push_back(*match);
   }
   return chosen;

@@ -1,4 +1,5 @@
-// CPUs and memory that this process may really use: not what the machine has, when a container or a CPU mask gives it less.
+// CPUs and memory that this process may really use: not what the machine has, when a container or a CPU mask gives it
+// less.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -20,7 +20,8 @@ class InputQueue {
 
   // Never blocks. For what is bounded by its source.
   void Put(uint64_t stream, Input input);
-  // Waits while the queue is full (a rank that floods is slowed down by its socket, not by our memory). Not for the loop thread.
+  // Waits while the queue is full (a rank that floods is slowed down by its socket, not by our memory). Not for the
+  // loop thread.
   void PutAll(std::vector<Input> inputs);
   // Everything that is there; waits for something until `wait` has passed. Empty when woken or late.
   std::vector<Arrival> TakeAll(Millis wait);

@@ -38,8 +38,7 @@ void LauncherClient::Send(std::vector<Command> commands) {
   {
     std::lock_guard lock(mutex_);
     if (!connected_) return;
-    if (commands_.empty()) commands_ = std::move(commands);
-    else commands_.insert(commands_.end(), std::make_move_iterator(commands.begin()), std::make_move_iterator(commands.end()));
+    for (Command& command : commands) commands_.push_back(std::move(command));
   }
   eventfd_write(wake_.get(), 1);
 }
@@ -110,9 +109,8 @@ void LauncherClient::Reap() {
     int status = 0;
     if (waitpid(pid, &status, WNOHANG) == 0) return false;
     ExitStatus end = DecodeWaitStatus(status);
-    events_.log("the launcher with pid " + std::to_string(pid) + " ended: " +
-                (end.signal ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.code)) + " (see " +
-                options_.dir + "/launcher.out)");
+    std::string how = end.signal ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.code);
+    events_.log("launcher " + std::to_string(pid) + " ended: " + how + " (see " + options_.dir + "/launcher.out)");
     return true;
   });
 }
@@ -205,8 +203,9 @@ void LauncherClient::Encode(std::string* out) {
 void LauncherClient::MakeDirectory(const LauncherStart& start) {
   if (start.make_dir.empty()) return;
   Status made = MakeDirectories(start.make_dir, 0755);
-  if (made.ok() && geteuid() == 0 && !options_.root_jobs) made = GiveToUser(start.make_dir, options_.job_user);
-  if (!made.ok()) events_.log("cannot make the checkpoint directory of job " + std::to_string(start.job_id.value) + ": " + made.message());
+  if (made.ok() && geteuid() == 0) made = GiveToUser(start.make_dir, options_.job_user);
+  if (made.ok()) return;
+  events_.log("cannot make the checkpoint directory of job " + std::to_string(start.job_id.value) + ": " + made.message());
 }
 
 }  // namespace gt::worker

@@ -1,5 +1,5 @@
-// The connection to gt-launcher: starts one when none answers, tells the agent what it holds and what changes, carries out
-// the agent's launcher actions in order. A thread of its own; commands and news travel in batches.
+// The connection to gt-launcher: starts one when none answers, tells the agent what it holds and what changes, carries
+// out the agent's launcher actions in order. A thread of its own; commands and news travel in batches.
 #pragma once
 #include <functional>
 #include <mutex>
@@ -21,7 +21,6 @@ struct LauncherOptions {
   KeyValues env;                        // all of its environment
   std::string node_address;
   std::string job_user;                 // owner of checkpoint directories when we are root
-  bool root_jobs = false;               // allow_root_jobs: they stay root's
 };
 
 // Called on the client's thread. `inputs` may block: what the launcher says then waits in its socket.

@@ -160,9 +160,9 @@ std::optional<RankSaid> ParseRankLine(const Uid& uid, std::string_view line) {
   if (type == "progress") {
     said.progress = ProgressOf(object);
   } else if (type == "checkpoint") {
-    said.checkpoint = CheckpointNotice{.step = Number(object, "step"),
-                                       .path = Text(object, "path"),
-                                       .bytes = static_cast<int64_t>(std::min<uint64_t>(Number(object, "bytes"), INT64_MAX))};
+    uint64_t bytes = std::min<uint64_t>(Number(object, "bytes"), INT64_MAX);
+    said.checkpoint = CheckpointNotice{
+        .step = Number(object, "step"), .path = Text(object, "path"), .bytes = static_cast<int64_t>(bytes)};
   } else {
     return std::nullopt;
   }

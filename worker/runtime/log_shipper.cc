@@ -29,7 +29,10 @@ struct LogShipper::Call {
 
 LogShipper::LogShipper(LogShipperOptions options, TargetSource target, std::function<void(uint64_t)> acked,
                        std::function<void(const std::string&)> log)
-    : options_(std::move(options)), target_(std::move(target)), acked_callback_(std::move(acked)), log_(std::move(log)) {
+    : options_(std::move(options)),
+      target_(std::move(target)),
+      acked_callback_(std::move(acked)),
+      log_(std::move(log)) {
   Result<Fd> file = OpenFile(options_.ack_file, O_RDWR | O_CREAT, 0600);
   if (!file.ok()) {
     log_("what was acknowledged is not remembered: " + file.status().message());

@@ -1,7 +1,7 @@
-// Sends what ranks print to the coordinator: reads the launcher's spool from the last acknowledged place, over a connection
-// of its own, so that output never delays beats. Acknowledged output is told to the launcher, which deletes it. After a
-// restart or a broken connection it is sent again from the last acknowledgement; the coordinator drops what it has by
-// (attempt, rank, stream, offset).
+// Sends what ranks print to the coordinator: reads the launcher's spool from the last acknowledged place, over a
+// connection of its own, so that output never delays beats. Acknowledged output is told to the launcher, which deletes
+// it. After a restart or a broken connection it is sent again from the last acknowledgement; the coordinator drops what
+// it has by (attempt, rank, stream, offset).
 #pragma once
 #include <condition_variable>
 #include <functional>

@@ -1,5 +1,5 @@
-// gt-worker: reads its settings and runs a Worker. Exit codes: 0 told to stop, 1 cannot start, 2 wrong settings or usage,
-// 3 refused by the coordinator.
+// gt-worker: reads its settings and runs a Worker. Exit codes: 0 told to stop, 1 cannot start, 2 wrong settings or
+// usage, 3 refused by the coordinator.
 #include <signal.h>
 #include <unistd.h>
 

@@ -15,8 +15,8 @@ struct Identity {
 
 Result<Identity> Parse(const std::string& text, const std::string& path) {
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  Status broken(Code::kDataLoss, path + " is damaged; without it this node would be another one. Restore it, or remove it"
-                                        " when nothing runs here");
+  Status broken(Code::kDataLoss, path + " is damaged; without it this node would be another one. Restore it, or remove "
+                                        "it when nothing runs here");
   if (!json.is_object() || !json["uid"].is_string() || !json["name"].is_string()) return broken;
   std::optional<Uid> uid = UidFromHex(json["uid"].get<std::string>());
   if (!uid) return broken;

@@ -15,8 +15,9 @@ namespace gt::worker {
 
 class NodeDir {
  public:
-  // Makes the directory, locks it, reads or makes the identity. `name`: the configured one, empty for the kept one or else
-  // `default_name`. kFailedPrecondition: another worker has it. kPermissionDenied and others: it cannot be written.
+  // Makes the directory, locks it, reads or makes the identity. `name`: the configured one, empty for the kept one or
+  // else `default_name`. kFailedPrecondition: another worker has it. kPermissionDenied and others: it cannot be
+  // written.
   static Result<NodeDir> Open(const std::string& path, const std::string& name, const std::string& default_name);
 
   const std::string& path() const { return path_; }

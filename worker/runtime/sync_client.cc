@@ -101,7 +101,8 @@ class SyncClient::Stream : public grpc::ClientBidiReactor<v1::NodeReport, v1::No
   bool finished_ = false;
 };
 
-SyncClient::SyncClient(TargetSource target, SyncEvents events) : target_(std::move(target)), shared_(std::make_shared<Shared>()) {
+SyncClient::SyncClient(TargetSource target, SyncEvents events)
+    : target_(std::move(target)), shared_(std::make_shared<Shared>()) {
   shared_->events = std::move(events);
 }
 

@@ -1,6 +1,6 @@
 // The stream to the coordinator (WorkerService.Sync) over gRPC's callback API: opens it, writes reports, hands on what
-// comes in. Knows nothing of what the messages mean. Streams are numbered by the caller, so that late news of an old one
-// can be told apart.
+// comes in. Knows nothing of what the messages mean. Streams are numbered by the caller, so that late news of an old
+// one can be told apart.
 #pragma once
 #include <cstdint>
 #include <functional>

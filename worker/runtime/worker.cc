@@ -54,7 +54,8 @@ std::vector<Gpu> FindGpus(const v1::WorkerConfig& config, const std::string& nod
   }
   std::vector<Gpu> gpus;
   for (const v1::ConfiguredGpus& group : config.gpus()) {
-    std::vector<Gpu> made = MakeFakeGpus(node, group.model(), group.memory(), group.count(), static_cast<int>(gpus.size()));
+    int first = static_cast<int>(gpus.size());
+    std::vector<Gpu> made = MakeFakeGpus(node, group.model(), group.memory(), group.count(), first);
     gpus.insert(gpus.end(), made.begin(), made.end());
   }
   log->Warn("GPUs are made up by configuration", {{"count", gpus.size()}});
@@ -102,7 +103,6 @@ LauncherOptions OptionsOfLauncher(const v1::WorkerConfig& config, const NodeDir&
   options.env = BaseEnv();
   options.node_address = address;
   options.job_user = config.job_user();
-  options.root_jobs = config.allow_root_jobs();
   return options;
 }
 
@@ -119,8 +119,8 @@ Result<std::unique_ptr<Worker>> Worker::Create(const v1::WorkerConfig& config, L
   GT_ASSIGN_OR_RETURN(NodeDir dir, NodeDir::Open(config.data_dir(), config.node_name(), config.node_name()));
   Result<Access> access = ReadAccess(config.access());
   if (access.status().code() == Code::kNotFound) {
-    return Status(Code::kNotFound, "there is no access file at " + config.access() +
-                                       ": start the coordinator first, or copy its access file here and name it with --access");
+    return Status(Code::kNotFound, "there is no access file at " + config.access() + ": start the coordinator first, or "
+                                       "copy its access file here and name it with --access");
   }
   if (!access.ok()) return access.status();
   if (!Exists(config.launcher())) return Status(Code::kNotFound, "there is no launcher at " + config.launcher());
@@ -142,7 +142,9 @@ Result<std::unique_ptr<Worker>> Worker::Create(const v1::WorkerConfig& config, L
   auto say = [log](const std::string& line) { log->Info(line); };
   worker->driver_ = std::make_unique<Driver>(std::move(options), target, std::move(hooks));
   worker->shipper_ = std::make_unique<LogShipper>(
-      LogShipperOptions{.node_name = worker->dir_.name(), .node_uid = worker->dir_.uid(), .ack_file = worker->dir_.shipped_file()},
+      LogShipperOptions{.node_name = worker->dir_.name(),
+                        .node_uid = worker->dir_.uid(),
+                        .ack_file = worker->dir_.shipped_file()},
       target, [w = worker.get()](uint64_t offset) { w->launcher_->Send({launcher::SpoolAck{.offset = offset}}); }, say);
   worker->launcher_ = std::make_unique<LauncherClient>(
       OptionsOfLauncher(config, worker->dir_, address),

@@ -12,7 +12,8 @@ namespace gt::worker {
 
 class Worker {
  public:
-  // `config` with all defaults filled in; `log` must outlive the worker. Errors say in words for people what is missing.
+  // `config` with all defaults filled in; `log` must outlive the worker. Errors say in words for people what is
+  // missing.
   static Result<std::unique_ptr<Worker>> Create(const gridtrain::v1::WorkerConfig& config, Log* log);
   ~Worker();
 

@@ -53,6 +53,17 @@ class FakeCoordinator final : public gridtrain::v1::WorkerService::Service {
   std::function<void(const Uid& uid)> on_exit;
   void RunLocked(const Launch& job, Order order);
   void ForgetLocked(const Uid& uid);
+  const gridtrain::v1::ExitRecord& ExitLocked(const Uid& uid) { return known_[uid].exit(); }
+  // Runs `change` with the lock held and sends what it asked for together.
+  void Batch(const std::function<void()>& change) {
+    std::lock_guard lock(mutex_);
+    change();
+    Flush(0);
+  }
+  bool Locked(const std::function<bool()>& question) {
+    std::lock_guard lock(mutex_);
+    return question();
+  }
 
  private:
   using Stream = grpc::ServerReaderWriter<gridtrain::v1::NodeOrders, gridtrain::v1::NodeReport>;

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <fstream>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <thread>
 
+#include "common/base/vocabulary.h"
 #include "common/os/file.h"
 #include "common/os/process.h"
 #include "common/text/access.h"
@@ -23,7 +27,7 @@ class NodeTest : public testing::Test {
   NodeTest() {
     char path[] = "/tmp/gt-worker-test-XXXXXX";
     dir = mkdtemp(path);
-    chmod(dir.c_str(), 0755);
+    chmod(dir.c_str(), 0777);
     WriteAccessFile("secret");
   }
   ~NodeTest() override {

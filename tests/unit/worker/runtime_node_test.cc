@@ -76,7 +76,7 @@ TEST_F(NodeTest, RanksSeeTheJobsEnvironmentAndNothingOfTheWorkers) {
 
 TEST_F(NodeTest, AKilledWorkerIsReplacedAndTheSameProcessAdopted) {
   StartWorker();
-  Uid uid = RunShell("echo $$ > " + dir + "/pid; chmod 644 " + dir + "/pid; while ! test -e " + dir + "/go; do sleep 0.02; done; exit 7");
+  Uid uid = RunShell("echo $$ > " + dir + "/pid; while ! test -e " + dir + "/go; do sleep 0.02; done; exit 7");
   ASSERT_TRUE(Runs(uid));
   pid_t pid = PidIn(dir + "/pid");
   KillWorker(SIGKILL);
@@ -221,7 +221,8 @@ TEST_F(NodeTest, EndsWithAWrongToken) {
 
 TEST_F(NodeTest, KeepsItsIdentity) {
   StartWorker();
-  std::string uid = coordinator.hello().node_uid().SerializeAsString(), session = coordinator.hello().session().SerializeAsString();
+  std::string uid = coordinator.hello().node_uid().SerializeAsString();
+  std::string session = coordinator.hello().session().SerializeAsString();
   KillWorker(SIGTERM);
   StartWorker();
   ASSERT_TRUE(coordinator.Wait([&] { return coordinator.hello().session().SerializeAsString() != session; }));

@@ -46,7 +46,8 @@ TEST(HostInventory, ReadsTheKernelsFiles) {
 }
 
 TEST(RankLines, ProgressAndCheckpointsAreRead) {
-  auto said = ParseRankLine(Uid{1, 2}, R"({"type":"progress","step":5,"phase":"train","metrics":{"loss":0.5,"bad":"x"}})");
+  auto said =
+      ParseRankLine(Uid{1, 2}, R"({"type":"progress","step":5,"phase":"train","metrics":{"loss":0.5,"bad":"x"}})");
   ASSERT_TRUE(said && said->progress);
   EXPECT_EQ(said->progress->step, 5u);
   EXPECT_EQ(said->progress->metrics.size(), 1u);
@@ -68,7 +69,8 @@ TEST(RankLines, SizesAreBounded) {
   for (int i = 0; i < 1000; ++i) many += (i ? ",\"m" : "\"m") + std::to_string(i) + "\":1";
   EXPECT_EQ(ParseRankLine(Uid{1, 2}, many + "}}")->progress->metrics.size(), 64u);
   std::string path(100000, 'p');
-  EXPECT_EQ(ParseRankLine(Uid{1, 2}, R"({"type":"checkpoint","path":")" + path + "\"}")->checkpoint->path.size(), 4096u);
+  std::string saved = R"({"type":"checkpoint","path":")" + path + "\"}";
+  EXPECT_EQ(ParseRankLine(Uid{1, 2}, saved)->checkpoint->path.size(), 4096u);
 }
 
 TEST(LauncherConvert, AHeldPortIsReachedAtTheNodesAddress) {
