@@ -96,11 +96,16 @@ void Disk::RunBatch(std::vector<Op>* batch) {
   for (Op& op : *batch)
     if (!std::holds_alternative<StartOp>(op)) std::visit([this](auto& one) { Do(one); }, op);
   spool_.Flush(now_);
+  Status written = journal_.Write();
   if (spool_.end() != advanced_) {
     advanced_ = spool_.end();
-    early_.insert(early_.begin(), [this, end = advanced_] { on_advance_(end); });
+    early_.emplace(early_.begin(), [this, end = advanced_](const Status&) { on_advance_(end); }, OkStatus());
   }
-  if (!early_.empty()) poller_->Post([work = std::move(early_)] { for (auto& one : work) one(); });
+  if (!early_.empty()) {
+    poller_->Post([work = std::move(early_), written] {
+      for (auto& [done, status] : work) done(written.ok() ? status : written);
+    });
+  }
   early_.clear();
   if (!exits_.empty()) FinishExits();
   log_.Flush();
@@ -117,12 +122,12 @@ void Disk::Do(StartOp& op) {
       status = ErrnoStatus(errno, file.path);
     }
   }
-  early_.push_back([done = std::move(op.done), status] { done(status); });
+  early_.emplace_back(std::move(op.done), status);
 }
 
 void Disk::Do(KeeperOp& op) {
   journal_.AppendKeeper(op.uid, op.keeper).ok();  // without it the sweep by environment still finds everything
-  early_.push_back(std::move(op.done));
+  early_.emplace_back([done = std::move(op.done)](const Status&) { done(); }, OkStatus());
 }
 
 void Disk::Do(OutputOp& op) {

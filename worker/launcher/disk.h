@@ -100,7 +100,7 @@ class Disk {
   uint64_t advanced_ = 0;
   Millis now_ = 0;
   std::vector<ExitOp> exits_;  // not durable yet; kept over batches while there is no space
-  std::vector<std::function<void()>> early_;  // answers that need no sync
+  std::vector<std::pair<std::function<void(Status)>, Status>> early_;  // answers that need no sync; failed with the write
 
   std::mutex mutex_;
   std::condition_variable wake_;

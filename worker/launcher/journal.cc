@@ -94,6 +94,7 @@ Status Journal::Rewrite(size_t more) {
   file_ = std::move(file);
   capacity_ = capacity;
   used_ = used;
+  buffer_.clear();  // every record that still matters is in live_
   return SyncDirectory(DirectoryOf(path_));
 }
 
@@ -101,7 +102,7 @@ Status Journal::Append(const Uid& uid, const std::string& record, bool keep_rese
   // One word of zeros must follow the last record: it ends the reading.
   size_t limit = capacity_ - sizeof(uint32_t) - (keep_reserve ? capacity_ / 4 : 0);
   if (used_ + record.size() > limit) GT_RETURN_IF_ERROR(Rewrite(record.size()));
-  GT_RETURN_IF_ERROR(WriteAllAt(file_.get(), record, static_cast<int64_t>(used_)));
+  buffer_ += record;
   used_ += record.size();
   auto found = live_.find(uid);
   if (found == live_.end()) found = live_.emplace(uid, "").first;
@@ -127,6 +128,16 @@ Status Journal::AppendForget(const Uid& uid) {
   return status;  // on failure the attempt comes back after a restart, and is forgotten again then
 }
 
-Status Journal::Sync() { return fdatasync(file_.get()) == 0 ? OkStatus() : ErrnoStatus(errno, path_); }
+Status Journal::Write() {
+  if (buffer_.empty()) return OkStatus();
+  GT_RETURN_IF_ERROR(WriteAllAt(file_.get(), buffer_, static_cast<int64_t>(used_ - buffer_.size())));
+  buffer_.clear();
+  return OkStatus();
+}
+
+Status Journal::Sync() {
+  GT_RETURN_IF_ERROR(Write());
+  return fdatasync(file_.get()) == 0 ? OkStatus() : ErrnoStatus(errno, path_);
+}
 
 }  // namespace gt::launcher

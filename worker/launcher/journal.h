@@ -45,13 +45,15 @@ class Journal {
   // Reads `path` (made when missing) into *entries. A file that cannot be understood at all counts as empty.
   Status Open(const std::string& path, std::map<Uid, JournalEntry>* entries);
 
-  // Each appends to the page cache; Sync makes what was appended durable. kResourceExhausted: no space. The last quarter
-  // of the file is for everything but starts, so that exits still find room on a full disk.
+  // Each takes a place in the file; Write hands all of them to the kernel at once, Sync makes them durable.
+  // kResourceExhausted: no space. The last quarter of the file is for everything but starts, so that exits still find room
+  // on a full disk.
   Status AppendStart(const Started& start);
   Status AppendKeeper(const Uid& uid, const KeeperId& keeper);
   Status AppendExit(const ExitRecord& record);
   Status AppendForget(const Uid& uid);
-  Status Sync();  // fdatasync
+  Status Write();  // on failure it is all tried again by the next one
+  Status Sync();   // Write and fdatasync
 
  private:
   enum class Kind : uint8_t { kStart = 1, kKeeper, kExit, kForget };
@@ -64,7 +66,8 @@ class Journal {
 
   std::string path_;
   Fd file_;
-  size_t capacity_ = 0, used_ = 0, live_bytes_ = 0;
+  size_t capacity_ = 0, used_ = 0, live_bytes_ = 0;  // used_: with what waits in buffer_
+  std::string buffer_;
   std::map<Uid, std::string> live_;  // the records of each attempt that is not forgotten
 };
 

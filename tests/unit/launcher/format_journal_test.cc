@@ -35,6 +35,7 @@ TEST_F(JournalTest, StartsKeepersExitsAndForgetsComeBack) {
     ASSERT_TRUE(journal.AppendKeeper({1, 1}, {77, 99}).ok());
     ASSERT_TRUE(journal.AppendExit({.uid = {2, 2}, .why = EndWhy::kRankFailed, .message = "m"}).ok());
     ASSERT_TRUE(journal.AppendForget({3, 3}).ok());
+    ASSERT_TRUE(journal.Write().ok());
   }
   for (int round = 0; round < 2; ++round) {  // opening rewrites the file: nothing may get lost by that
     auto entries = Load();
@@ -52,6 +53,7 @@ TEST_F(JournalTest, ATornOrDamagedTailLosesOnlyItself) {
     ASSERT_TRUE(journal.Open(path(), &none).ok());
     ASSERT_TRUE(journal.AppendStart(MakeStart(1)).ok());
     ASSERT_TRUE(journal.AppendStart(MakeStart(2)).ok());
+    ASSERT_TRUE(journal.Sync().ok());
   }
   std::string bytes = ReadFile(path()).value();
   size_t used = bytes.find_last_not_of('\0') + 1;
@@ -82,6 +84,7 @@ TEST_F(JournalTest, ItStaysSmallOverManyAttemptsAndGrowsForManyLivingOnes) {
     ASSERT_TRUE(journal.AppendStart(MakeStart(n)).ok());
     ASSERT_TRUE(journal.AppendExit({.uid = {n, n}, .ranks = {{.tail = tail}}}).ok());
   }
+  ASSERT_TRUE(journal.Write().ok());
   EXPECT_EQ(Load().size(), 3000u);
 }
 

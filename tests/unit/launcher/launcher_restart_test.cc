@@ -68,6 +68,7 @@ TEST_P(Restart, AttemptsOfAnotherBootAreReportedAsRebooted) {
     ASSERT_TRUE(MakeDirectories(dir_, 0700).ok());
     ASSERT_TRUE(journal.Open(dir_ + "/journal", &none).ok());
     ASSERT_TRUE(journal.AppendStart({uid, "another-boot", {1}, 4, 2, 0}).ok());
+    ASSERT_TRUE(journal.Sync().ok());
   }
   StartLauncher();
   ExitRecord exit = client().WaitExit(uid);
