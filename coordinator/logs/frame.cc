@@ -98,7 +98,8 @@ Result<int64_t> ScanFrames(int fd, int64_t from, int64_t size, int64_t check_fro
     if (end > size) return position;
     if (end > check_from) {
       GT_ASSIGN_OR_RETURN(bytes, at_least(kHeaderBytes + frame.size));
-      if (bytes.size() < kHeaderBytes + frame.size || Crc32c(bytes.substr(kHeaderBytes, frame.size)) != frame.data_crc) return position;
+      bool whole = bytes.size() >= kHeaderBytes + frame.size;
+      if (!whole || Crc32c(bytes.substr(kHeaderBytes, frame.size)) != frame.data_crc) return position;
     }
     visit(frame, position);
     position = end;

@@ -94,7 +94,8 @@ void LogStore::Impl::Plan(const LogInput& input, const std::shared_ptr<AttemptLo
   end = offset;
 }
 
-void LogStore::Impl::PlanFrame(const std::shared_ptr<AttemptLog>& log, Frame frame, std::string_view data, LogPending* pending) {
+void LogStore::Impl::PlanFrame(const std::shared_ptr<AttemptLog>& log, Frame frame, std::string_view data,
+                               LogPending* pending) {
   int64_t& small_added = pending->small_data[log->uid];
   bool& own_now = pending->own_now[log->uid];
   // Headers count: a task that prints a byte at a time must not fill the segments either.
@@ -168,7 +169,8 @@ void LogStore::Impl::Note(const LogPending& pending) {
 
 Status LogStore::Impl::RollSegment() {
   if (fdatasync(active.fd.get()) != 0) return broken = ErrnoStatus(errno, active.path);
-  GT_RETURN_IF_ERROR(logs::SealedSegment::WriteIndex(active.path, active.Entries(), active.size, ReadClock().wall, active.max_arrival));
+  GT_RETURN_IF_ERROR(logs::SealedSegment::WriteIndex(active.path, active.Entries(), active.size, ReadClock().wall,
+                                                     active.max_arrival));
   GT_ASSIGN_OR_RETURN(std::unique_ptr<logs::SealedSegment> segment, logs::SealedSegment::Open(active.path));
   total_bytes += segment->bytes() - active.size;
   GT_ASSIGN_OR_RETURN(logs::ActiveSegment next, logs::ActiveSegment::Open(SegmentPath(active_number + 1)));

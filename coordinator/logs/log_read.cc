@@ -78,7 +78,8 @@ bool AtEnd(const AttemptLog& log, const LogSelection& selection, const LogCursor
 
 }  // namespace
 
-Result<std::vector<LogPiece>> LogStore::ReadMerged(const Uid& uid, const LogSelection& selection, LogCursors* cursors, size_t limit) {
+Result<std::vector<LogPiece>> LogStore::ReadMerged(const Uid& uid, const LogSelection& selection, LogCursors* cursors,
+                                                  size_t limit) {
   limit = std::clamp<size_t>(limit, 1, kMaxRead);
   size_t window = std::max(kMergeWindow, limit * 2);
   GT_ASSIGN_OR_RETURN(std::shared_ptr<AttemptLog> log, impl_->Get(uid));

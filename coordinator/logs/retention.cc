@@ -100,7 +100,8 @@ Status LogStore::Impl::MoveKept(const logs::SealedSegment& segment, const std::f
       moved.push_back({frame, static_cast<int64_t>(bytes.size())});
       logs::AppendFrame(&bytes, frame, *data);
     }
-    if (active.size > 0 && active.size + static_cast<int64_t>(bytes.size()) > options.segment_bytes) GT_RETURN_IF_ERROR(RollSegment());
+    bool full = active.size > 0 && active.size + static_cast<int64_t>(bytes.size()) > options.segment_bytes;
+    if (full) GT_RETURN_IF_ERROR(RollSegment());
     GT_RETURN_IF_ERROR(AppendToSegment(bytes));
     auto log = attempts.find(uid);
     for (const auto& [frame, at] : moved) {

@@ -79,7 +79,8 @@ Status QuickCheck(sqlite::Database* db, const std::string& path) {
 Status Damaged(const std::string& path, const std::string& what) {
   std::string backup = NewestBackup(path);
   std::string next = backup.empty() ? "no backup lies in " + DirectoryOf(path) + "/backups"
-                                    : "the newest backup is " + backup + ": move the damaged file (and its -wal and -shm) away and copy it there";
+                                    : "the newest backup is " + backup +
+                                          ": move the damaged file (and its -wal and -shm) away and copy it there";
   return {Code::kDataLoss, path + " is damaged (" + what + "); " + next};
 }
 

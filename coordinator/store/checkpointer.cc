@@ -53,7 +53,8 @@ Status Checkpointer::Run(bool reset) {
   }
   std::unique_lock<std::mutex> writing(*writing_, std::defer_lock);
   if (reset) writing.lock();
-  int rc = sqlite3_wal_checkpoint_v2(db_->get(), nullptr, reset ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  int mode = reset ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+  int rc = sqlite3_wal_checkpoint_v2(db_->get(), nullptr, mode, nullptr, nullptr);
   if (reset && rc == SQLITE_OK) wal_bytes_ = 0;
   if (rc != SQLITE_OK) return db_->Error(rc, "checkpoint of the WAL");
   return OkStatus();

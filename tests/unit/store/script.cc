@@ -59,20 +59,24 @@ void Script::Fail(Uid uid, Cause cause) {
 }
 
 void Script::Gone(Uid uid, NodeId node) {
-  Do(MemberGone{.uid = uid, .node = node, .lost = node.value % 2 == 0, .exit = "exit record " + std::to_string(node.value), .exit_code = 3});
+  Do(MemberGone{.uid = uid, .node = node, .lost = node.value % 2 == 0, .exit = "exit record " + std::to_string(node.value),
+                .exit_code = 3});
 }
 
 void Script::End(Uid uid, Cause cause, bool all_gone) {
   Attempt attempt = state.attempts.at(uid);
-  Do(ProgressMade{uid, {.step = 100, .total_steps = 200, .samples = 6400, .phase = "train", .metrics = {{"loss", 0.25}}, .at_wall = wall}});
+  Do(ProgressMade{uid, {.step = 100, .total_steps = 200, .samples = 6400, .phase = "train",
+                        .metrics = {{"loss", 0.25}}, .at_wall = wall}});
   if (all_gone)
     for (const Member& member : attempt.members) Gone(uid, member.node);
-  Do(AttemptEnded{.uid = uid, .cause = cause, .message = cause == Cause::kSucceeded ? "" : "it ended so", .charged = true, .at_wall = wall});
+  std::string message = cause == Cause::kSucceeded ? "" : "it ended so";
+  Do(AttemptEnded{.uid = uid, .cause = cause, .message = message, .charged = true, .at_wall = wall});
 }
 
 void Script::Retry(TaskId id) {
   Do(CheckpointAccepted{id, state.tasks.at(id).attempt, "/ckpt/" + std::to_string(id.index), 50});
-  Do(TaskRequeued{.task = id, .charged = Budget::kInfra, .avoid = NodeId{1}, .not_before_wall = wall + 1000, .not_before = 1000, .at_wall = wall});
+  Do(TaskRequeued{.task = id, .charged = Budget::kInfra, .avoid = NodeId{1}, .not_before_wall = wall + 1000,
+                  .not_before = 1000, .at_wall = wall});
 }
 
 void Script::FinishJob(JobId id) {

@@ -87,7 +87,7 @@ TEST_F(StoreAdminTest, TheCheckAtStartReportsDamageFromTheBackground) {
   ASSERT_TRUE(store_->Checkpoint().ok());
   store_.reset();
   std::string bytes = ReadFile(path()).value();
-  for (size_t page = bytes.size() / 4096 / 2; page < bytes.size() / 4096; page++) bytes.replace(page * 4096, 8, "\x77\x77\x77\x77\x77\x77\x77\x77");
+  for (size_t page = bytes.size() / 4096 / 2; page < bytes.size() / 4096; page++) bytes.replace(page * 4096, 8, 8, 'w');
   ASSERT_TRUE(WriteFile(path(), bytes).ok());
   std::atomic<bool> reported = false;
   StoreOptions with_check = options();
