@@ -33,6 +33,7 @@ struct Orders {
   std::vector<JobId> jobs;         // launch data to send along, each once a session
   std::vector<AttemptOrder> attempts;
   std::vector<Uid> forget;
+  std::vector<JobId> drop_jobs;    // launch data that the node may let go
 };
 
 }  // namespace gt

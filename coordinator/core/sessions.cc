@@ -7,6 +7,8 @@ namespace gt {
 namespace {
 
 constexpr size_t kAttemptsPerMessage = 512;
+constexpr size_t kLaunchBytesPerMessage = 192u << 10;  // of specs; a larger one travels alone
+constexpr size_t kJobsSentBeforeSweep = 10'000;
 
 AttemptOrder RunOrder(const Attempt& attempt, uint32_t group_rank) {
   AttemptOrder order;
@@ -139,6 +141,19 @@ void Sessions::OnEvent(const Event& event, const ClusterState& state) {
   }
 }
 
+// Launch data of jobs that are over is let go on both sides, now and then and many at a time.
+void Sessions::SweepJobs(Session* s, const ClusterState& state, Orders* orders) {
+  for (auto job = s->jobs_sent.begin(); job != s->jobs_sent.end();) {
+    if (state.FindJob(*job) != nullptr) {
+      ++job;
+      continue;
+    }
+    orders->drop_jobs.push_back(*job);
+    job = s->jobs_sent.erase(job);
+  }
+  s->sweep_jobs_at = std::max(kJobsSentBeforeSweep, 2 * s->jobs_sent.size());
+}
+
 std::vector<uint64_t> Sessions::Due() const { return {due_.begin(), due_.end()}; }
 
 std::optional<Orders> Sessions::NextOrders(uint64_t session, const ClusterState& state) {
@@ -154,16 +169,21 @@ std::optional<Orders> Sessions::NextOrders(uint64_t session, const ClusterState&
     const Node& node = *state.FindNode(s.node);
     s.dirty.insert(node.held.begin(), node.held.end());
   }
-  while (!s.dirty.empty() && orders.attempts.size() < kAttemptsPerMessage) {
+  size_t launch_bytes = 0;
+  while (!s.dirty.empty() && orders.attempts.size() < kAttemptsPerMessage && launch_bytes < kLaunchBytesPerMessage) {
     Uid uid = *s.dirty.begin();
     s.dirty.erase(s.dirty.begin());
     std::optional<AttemptOrder> order = OrderFor(state, s.node, uid);
     if (!order) continue;
-    if (!order->stop && s.jobs_sent.insert(order->job).second) orders.jobs.push_back(order->job);
+    if (!order->stop && s.jobs_sent.insert(order->job).second) {
+      orders.jobs.push_back(order->job);
+      launch_bytes += state.FindJob(order->job)->spec.size();
+    }
     orders.attempts.push_back(std::move(*order));
   }
   orders.snapshot_end = s.dirty.empty() && std::exchange(s.snapshot_end, false);
   orders.forget = std::exchange(s.forget, {});
+  if (s.jobs_sent.size() >= s.sweep_jobs_at) SweepJobs(&s, state, &orders);
   return orders;
 }
 

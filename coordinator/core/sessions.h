@@ -50,9 +50,11 @@ class Sessions {
     std::set<Uid> dirty;
     std::vector<Uid> forget;
     std::unordered_set<JobId> jobs_sent;
+    size_t sweep_jobs_at = 10'000;
     bool HasWork() const { return snapshot_begin || snapshot_end || !dirty.empty() || !forget.empty(); }
   };
   void Touch(uint64_t session);
+  static void SweepJobs(Session* session, const ClusterState& state, Orders* orders);
 
   std::unordered_map<uint64_t, Session> sessions_;
   std::unordered_map<NodeId, uint64_t> by_node_;
