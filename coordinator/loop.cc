@@ -23,26 +23,29 @@ void Loop::Start() {
 
 void Loop::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stopping_ = true;
-    Wake();
+    Wake(std::move(lock));
   }
   if (thread_.joinable()) thread_.join();
 }
 
-void Loop::Wake() {
-  if (sleeping_) wake_.notify_one();
+// Told after the lock is free, so that the woken thread does not meet it taken; and once a sleep.
+void Loop::Wake(std::unique_lock<std::mutex> lock) {
+  bool sleeps = std::exchange(sleeping_, false);
+  lock.unlock();
+  if (sleeps) wake_.notify_one();
 }
 
 Status Loop::Push(LoopItem item) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (stopping_) return Stopping();
   if (held_) return {Code::kResourceExhausted, held_reason_};
   if (client_commands_ + item.commands.size() > options_.max_commands)
     return {Code::kResourceExhausted, "the coordinator has too many requests waiting; try again"};
   client_commands_ += item.commands.size();
   clients_.push_back(std::move(item));
-  Wake();
+  Wake(std::move(lock));
   return OkStatus();
 }
 
@@ -53,16 +56,16 @@ void Loop::PushFromWorker(LoopItem item) {
     return LoopBody::Refuse(&item, Stopping());
   }
   workers_.push_back(std::move(item));
-  if (!held_) Wake();
+  if (!held_) Wake(std::move(lock));
 }
 
 Status Loop::Query(std::function<void(const LoopView*)> question) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (stopping_) return Stopping();
   if (queries_.size() >= options_.max_queries)
     return {Code::kResourceExhausted, "the coordinator has too many requests waiting; try again"};
   queries_.push_back(std::move(question));
-  Wake();
+  Wake(std::move(lock));
   return OkStatus();
 }
 

@@ -67,7 +67,7 @@ class Loop {
   Taken Take();  // under the lock
   void Work(Taken taken);
   void WorkHeld(Taken* taken, Now now);
-  void Wake();  // under the lock
+  void Wake(std::unique_lock<std::mutex> lock);
 
   std::unique_ptr<LoopBody> body_;
   const LoopOptions options_;

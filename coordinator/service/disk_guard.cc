@@ -1,0 +1,37 @@
+#include "coordinator/service/disk_guard.h"
+
+#include <fcntl.h>
+
+#include "common/os/file.h"
+
+namespace gt {
+namespace {
+constexpr int64_t kReserveBytes = 16 << 20;
+}
+
+Space DiskGuard::Look(Millis mono_now) {
+  if (mono_now - looked_.load() < kSecond) return space_.load();
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return space_.load();
+  looked_ = mono_now;
+  Result<int64_t> free = FreeBytes(dir_);
+  if (!free.ok()) return space_.load();  // an odd file system: a write will tell
+  space_ = *free < least_ ? Space::kNone : *free < low_ ? Space::kLow : Space::kEnough;
+  return space_.load();
+}
+
+void DiskGuard::Reserve() {
+  std::lock_guard lock(mutex_);
+  Result<int64_t> free = FreeBytes(dir_);
+  if (!free.ok() || *free < low_ + kReserveBytes || Exists(ReservePath())) return;
+  Result<Fd> fd = OpenFile(ReservePath(), O_WRONLY | O_CREAT, 0600);
+  if (!fd.ok()) return;
+  if (!Preallocate(fd->get(), kReserveBytes).ok()) (void)RemoveFile(ReservePath());
+}
+
+bool DiskGuard::Release() {
+  std::lock_guard lock(mutex_);
+  return Exists(ReservePath()) && RemoveFile(ReservePath()).ok();
+}
+
+}  // namespace gt
