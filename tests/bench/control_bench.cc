@@ -1,0 +1,126 @@
+// What the control plane costs: durable submits by 1, 8 and 64 clients, submits of many jobs a request, and tasks that do
+// nothing on 1, 4 and 16 nodes, with the coordinator's CPU time a task. Real gt-coordinator on loopback; workers only pretend,
+// so no process is started. Prints one line a figure: name, value, unit, and what it was measured against.
+//   control_bench GT_COORDINATOR [seconds a figure, default 3]
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "common/os/file.h"
+#include "tests/support/cluster.h"
+#include "tests/support/fake_worker.h"
+
+namespace gt::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+void Print(const std::string& name, double value, const char* unit, const std::string& note) {
+  std::printf("%-32s %12.1f %-8s %s\n", name.c_str(), value, unit, note.c_str());
+  std::fflush(stdout);
+}
+
+// What a write of one small record to this disk costs: the floor of every durable answer.
+double FdatasyncMillis(const std::string& dir) {
+  Result<Fd> fd = OpenFile(dir + "/sync", O_WRONLY | O_CREAT);
+  if (!fd.ok()) return 0;
+  std::string block(4096, 'x');
+  auto begin = Clock::now();
+  constexpr int kRounds = 200;
+  for (int i = 0; i < kRounds; i++) {
+    if (!WriteAllAt(fd->get(), block, i * 4096).ok()) return 0;
+    ::fdatasync(fd->get());
+  }
+  return Since(begin) * 1000 / kRounds;
+}
+
+struct Bench {
+  CoordinatorProcess* coordinator;
+  double seconds;
+  int run = 0;
+
+  void Submits(int clients) {
+    std::vector<std::vector<double>> millis(clients);
+    std::vector<std::thread> threads;
+    double cpu = coordinator->CpuSeconds();
+    auto begin = Clock::now();
+    int this_run = run++;
+    for (int c = 0; c < clients; c++) {
+      threads.emplace_back([&, c] {
+        JobsClient client(coordinator->access());
+        client.Server();
+        for (int i = 0; Since(begin) < seconds; i++) {
+          auto sent = Clock::now();
+          if (!client.SubmitTrue(std::to_string(this_run) + "-" + std::to_string(c) + "-" + std::to_string(i)).ok()) std::abort();
+          millis[c].push_back(Since(sent) * 1000);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    double took = Since(begin);
+    cpu = coordinator->CpuSeconds() - cpu;
+    std::vector<double> all;
+    for (auto& part : millis) all.insert(all.end(), part.begin(), part.end());
+    std::sort(all.begin(), all.end());
+    std::string name = std::to_string(clients);
+    Print("durable_submits_per_s_" + name, all.size() / took, "/s", "each its own call and answer");
+    Print("submit_ms_p50_" + name, all[all.size() / 2], "ms", "p99 " + std::to_string(all[all.size() * 99 / 100]) + " ms");
+    Print("submit_cpu_us_" + name, cpu * 1e6 / all.size(), "us", "of the coordinator, a submit");
+  }
+
+  void BatchSubmits() {
+    JobsClient client(coordinator->access());
+    uint64_t jobs = 0;
+    auto begin = Clock::now();
+    int this_run = run++;
+    while (Since(begin) < seconds) {
+      wire::SubmitRequest request;
+      for (int i = 0; i < 1000; i++) *request.add_jobs() = TrueJob(std::to_string(this_run) + "-" + std::to_string(jobs++)).jobs(0);
+      if (!client.Submit(request).ok()) std::abort();
+    }
+    Print("batch_submits_per_s", jobs / Since(begin), "/s", "1,000 jobs a request, one client");
+  }
+
+  void Noops(int nodes, uint32_t tasks, int cpus) {
+    JobsClient client(coordinator->access());
+    std::vector<std::unique_ptr<FakeWorker>> workers;
+    for (int i = 0; i < nodes; i++) workers.push_back(std::make_unique<FakeWorker>(coordinator->access(), FakeWorkerOptions{.name = "n" + std::to_string(i), .cpus = cpus}));
+    for (auto& worker : workers)
+      if (!worker->Welcomed()) std::abort();
+    double cpu = coordinator->CpuSeconds();
+    auto begin = Clock::now();
+    auto answer = client.SubmitTrue("noop-" + std::to_string(run++), "0-" + std::to_string(tasks - 1));
+    if (!answer.ok() || answer->jobs(0).problems_size() > 0) std::abort();
+    auto seen = client.Watch(answer->jobs(0).job_id());
+    double took = Since(begin);
+    cpu = coordinator->CpuSeconds() - cpu;
+    if (!seen.ok() || seen->back().succeeded() != tasks) std::abort();
+    std::string name = std::to_string(nodes);
+    Print("noop_tasks_per_s_" + name, tasks / took, "/s", std::to_string(tasks) + " tasks of one array, " + std::to_string(cpus) + " slots a node");
+    Print("noop_task_cpu_us_" + name, cpu * 1e6 / tasks, "us", "of the coordinator, a task");
+  }
+};
+
+int Main(int argc, char** argv) {
+  if (argc < 2) return std::fputs("usage: control_bench GT_COORDINATOR [SECONDS]\n", stderr), 2;
+  CoordinatorProcess coordinator(argv[1]);
+  Status started = coordinator.Start({"--set", "log.level=warn"});
+  if (!started.ok()) return std::fprintf(stderr, "%s\n", started.message().c_str()), 1;
+  Bench bench{&coordinator, argc > 2 ? std::atof(argv[2]) : 3.0};
+  Print("fdatasync_ms", FdatasyncMillis(coordinator.dir()), "ms", "4 KiB appended, same disk: the floor");
+  for (int nodes : {1, 4, 16}) bench.Noops(nodes, 50'000, 256);
+  for (int clients : {1, 8, 64}) bench.Submits(clients);
+  bench.BatchSubmits();
+  return 0;
+}
+
+}  // namespace
+}  // namespace gt::test
+
+int main(int argc, char** argv) { return gt::test::Main(argc, argv); }
