@@ -68,7 +68,8 @@ ExitReport ConvertExit(const wire::ExitRecord& in) {
     out.code = rank->code();
     out.signal = rank->signal();
     out.tail = rank->tail().substr(rank->tail().size() > kMaxText ? rank->tail().size() - kMaxText : 0);
-    if (out.message.empty()) out.message = Clean(rank->message(), kMaxText);
+    // The record's own line repeats code and signal; what the program said is the news.
+    if (out.message.empty() || out.why == ExitReport::Why::kRankFailed) out.message = Clean(rank->message(), kMaxText);
   }
   out.record = StoredExit(in);
   return out;

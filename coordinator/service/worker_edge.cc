@@ -18,8 +18,9 @@ void WorkerEdge::Join(Stream stream, NodeHello hello, NodeReport first) {
     streams_[stream->session()] = stream;
     if (auto it = by_name_.find(hello.name); it != by_name_.end()) old = streams_[it->second];
   }
-  bool rebooted = old != nullptr && old->node_uid() == hello.uid && old->boot_id() != hello.boot_id;
-  if (old == nullptr || rebooted) return Admit(std::move(stream), std::move(hello), std::move(first));
+  // A data directory is locked by its worker: a second stream of the same one is its successor, or a new boot.
+  bool same_node = old != nullptr && old->node_uid() == hello.uid;
+  if (old == nullptr || same_node) return Admit(std::move(stream), std::move(hello), std::move(first));
   ChallengeOld(old, std::move(stream), std::move(hello), std::move(first));
 }
 
@@ -41,7 +42,7 @@ void WorkerEdge::ChallengeOld(const Stream& old, Stream newcomer, NodeHello hell
     auto answered = Take(ping);
     if (answered == nullptr) return;
     log_->Warn("worker refused: its name is taken", {{"node", name}});
-    answered->newcomer->Refuse("another worker with the name '" + name + "' is connected and answers; give this one another node_name", /*try_again=*/true);
+    answered->newcomer->Refuse("another worker with the name '" + name + "' is connected and answers; give this one another node_name", /*try_again=*/false);
   });
 }
 

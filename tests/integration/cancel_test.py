@@ -7,12 +7,12 @@ from harness import ClusterTest, alive, main, wait_until
 # Children that try to get away: a new session, a double fork, a deaf ear for SIGTERM.
 ESCAPE = ("import os,signal,sys,time\n"
           "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-          "print('pid', os.getpid(), flush=True)\n"
+          "os.write(1, b'pid %d\\n' % os.getpid())\n"
           "for kind in ('setsid','double'):\n"
           " if os.fork()==0:\n"
           "  os.setsid()\n"
           "  if kind=='double' and os.fork()!=0: os._exit(0)\n"
-          "  print('pid', os.getpid(), flush=True)\n"
+          "  os.write(1, b'pid %d\\n' % os.getpid())\n"
           "  time.sleep(1000)\n"
           "time.sleep(1000)\n")
 

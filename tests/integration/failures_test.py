@@ -8,7 +8,7 @@ from harness import ClusterTest, alive, main, wait_until
 class Failures(ClusterTest):
     def test_one_ranks_failure_ends_the_gang_and_is_named(self):
         script = ("import os,sys,time\n"
-                  "print('pid', os.getpid(), flush=True)\n"
+                  "os.write(1, b'pid %d\\n' % os.getpid())\n"
                   "time.sleep(1)\n"
                   "if os.environ['RANK']=='1':\n"
                   " [print('tail line', i, file=sys.stderr) for i in range(30)]\n"
@@ -23,7 +23,7 @@ class Failures(ClusterTest):
         self.assertEqual(len(pids), 2)
         self.assertFalse(any(alive(pid) for pid in pids))
         failure = self.cluster.status(job)["tasks"][0]["attempts"][-1]["first_failure"]
-        self.assertEqual((failure["rank"], failure["code"], failure["node"]), (1, 7, "b"))
+        self.assertEqual((failure["rank"], failure["exit_code"], failure["node"]), (1, 7, "b"))
         self.assertEqual(failure["last_lines"], [f"tail line {i}" for i in range(10, 30)])
         self.assertIn("rank 1 on node b exited with code 7", self.cluster.gtctl("status", job).out)
 

@@ -123,7 +123,8 @@ class Cluster:
     def status(self, job):
         run = self.gtctl("status", job, "-o", "json")
         assert run.code == 0, run.err
-        return run.json
+        job = run.json["jobs"][0]
+        return {"job": job, "tasks": job["task_list"]}
 
     def state(self, job):
         return self.status(job)["job"]["state"]

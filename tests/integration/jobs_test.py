@@ -57,7 +57,7 @@ class Jobs(ClusterTest):
         job = self.cluster.submit("--array", "3-12", "--", "sh", "-c", "echo index $GT_TASK_INDEX")
         self.assertEqual(self.cluster.gtctl("wait", job).code, 0)
         summary = self.cluster.status(job)["job"]
-        self.assertEqual((summary["tasks"], summary["succeeded"]), (10, 10))
+        self.assertEqual((summary["tasks"]["total"], summary["tasks"]["succeeded"]), (10, 10))
         self.assertEqual(self.cluster.out(f"{job}_7").strip(), "index 7")
 
     def test_a_job_waits_with_its_reason_until_resources_are_free(self):

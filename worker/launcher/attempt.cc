@@ -170,10 +170,18 @@ void Attempt::OnAllStarted() {
   if (exited_ == started_) AllExited();
 }
 
-void Attempt::OnLaunchFailed(uint32_t local_rank, const std::string& why) {
+void Attempt::OnLaunchFailed(uint32_t local_rank, const Status& why) {
   if (step_ >= Step::kVerifying) return;
-  std::string who = ranks_.size() > 1 ? "rank " + std::to_string(ranks_[local_rank].exit.rank) + ": " : "";
-  SetWhy(EndWhy::kLaunchFailed, StopWhy::kNone, who + why);
+  RankExit& exit = ranks_[local_rank].exit;
+  std::string who = ranks_.size() > 1 ? "rank " + std::to_string(exit.rank) + ": " : "";
+  if (why.code() == Code::kInvalidArgument && !why_set_) {  // as a shell would answer for it
+    exit.code = kExitCannotRun;
+    exit.message = why.message();
+    record_.first_failed = exit.rank;
+    record_.first_failure = context_->poller->now().wall;
+    SetWhy(EndWhy::kRankFailed, StopWhy::kNone, who + why.message());
+  }
+  SetWhy(EndWhy::kLaunchFailed, StopWhy::kNone, who + why.message());
   Verify();
 }
 
@@ -314,7 +322,7 @@ ExitRecord Attempt::MakeRecord() {
       rank.exit.tail = !rank.err->tail().empty() ? rank.err->tail() : rank.out->tail();
       rank.exit.lost_bytes += rank.out->discarded() + rank.err->discarded();
     }
-    if (started_ > 0 || recovered_) record.ranks.push_back(rank.exit);
+    if (started_ > 0 || recovered_ || record.why == EndWhy::kRankFailed) record.ranks.push_back(rank.exit);
   }
   if (record.peak_memory == 0) record.peak_memory = resident;
   if (record.oom) record.message += " (out of memory: the limit is " + FormatBytes(start_.memory_limit) + ")";

@@ -62,7 +62,7 @@ class Attempt : private GangObserver, private RankListener {
   // GangObserver
   void OnRankStarted(uint32_t local_rank, pid_t pid) override;
   void OnAllStarted() override;
-  void OnLaunchFailed(uint32_t local_rank, const std::string& why) override;
+  void OnLaunchFailed(uint32_t local_rank, const Status& why) override;
   void OnRankExited(uint32_t local_rank, const ExitStatus& status, int64_t peak_resident) override;
   // RankListener
   int OnHello(const RankHello& hello) override;

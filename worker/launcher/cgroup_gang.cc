@@ -21,13 +21,13 @@ class CgroupGang : public Gang {
 
   void Start(const std::vector<RankPipes>& pipes) override {
     Fd memory;
-    if (Status status = Prepare(&memory); !status.ok()) return observer_->OnLaunchFailed(0, status.message());
+    if (Status status = Prepare(&memory); !status.ok()) return observer_->OnLaunchFailed(0, status);
     ranks_.resize(pipes.size());
     for (uint32_t i = 0; i < pipes.size(); ++i) {
       auto spawned = spawner_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes[i].stdout_fd,
                                       .stderr_fd = pipes[i].stderr_fd, .cgroup_fd = slot_->dir.get(),
                                       .memory_fd = memory.get(), .want_pidfd = true});
-      if (!spawned.ok()) return observer_->OnLaunchFailed(i, spawned.status().message());
+      if (!spawned.ok()) return observer_->OnLaunchFailed(i, spawned.status());
       ranks_[i].pid = spawned->pid;
       ranks_[i].pidfd = std::move(spawned->pidfd);
       ranks_[i].handle = poller_->Add(ranks_[i].pidfd.get(), EPOLLIN, [this, i](uint32_t) { Reap(i); });

@@ -17,8 +17,9 @@ class GangObserver {
  public:
   virtual void OnRankStarted(uint32_t local_rank, pid_t pid) = 0;
   virtual void OnAllStarted() = 0;
-  // Nothing further is started; kill the gang and wait until it is gone.
-  virtual void OnLaunchFailed(uint32_t local_rank, const std::string& why) = 0;
+  // Nothing further is started; kill the gang and wait until it is gone. kInvalidArgument: the fault is the job's (no such
+  // program or work directory), anything else is the machine's.
+  virtual void OnLaunchFailed(uint32_t local_rank, const Status& why) = 0;
   virtual void OnRankExited(uint32_t local_rank, const ExitStatus& status, int64_t peak_resident) = 0;
 
  protected:

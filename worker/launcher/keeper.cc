@@ -105,14 +105,14 @@ class Keeper {
       auto spawned = spawner_->Spawn({.plan = &plan_, .local_rank = i, .stdout_fd = pipes_[i].stdout_fd,
                                       .stderr_fd = pipes_[i].stderr_fd});
       if (!spawned.ok()) {
-        KeeperReport report{KeeperReport::kLaunchFailed, i};
+        KeeperReport report{.kind = KeeperReport::kLaunchFailed, .jobs_fault = spawned.status().code() == Code::kInvalidArgument, .local_rank = i};
         strncpy(report.text, spawned.status().message().c_str(), sizeof report.text - 1);
         Report(report);
         killing_ = true;
         break;
       }
       pids_[i] = spawned->pid;
-      Report({KeeperReport::kStarted, i, spawned->pid});
+      Report({.kind = KeeperReport::kStarted, .local_rank = i, .pid = spawned->pid});
     }
     for (const RankPipes& pipe : pipes_) close(pipe.stdout_fd), close(pipe.stderr_fd);
     if (!killing_) Report({KeeperReport::kAllStarted});

@@ -21,6 +21,7 @@ struct KeeperOrder {  // launcher -> keeper
 
 struct KeeperReport {  // keeper -> launcher
   enum Kind : uint8_t { kStarted, kAllStarted, kLaunchFailed, kExited, kGone } kind;
+  bool jobs_fault = false;  // with kLaunchFailed
   uint32_t local_rank = 0;
   int32_t pid = 0;
   int32_t wait_status = 0;

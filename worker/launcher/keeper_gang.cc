@@ -72,7 +72,7 @@ class KeeperGang : public Gang {
  private:
   void FailToStart(const std::string& why) {
     pid_ = 0;
-    observer_->OnLaunchFailed(0, why);
+    observer_->OnLaunchFailed(0, Status(Code::kInternal, why));
   }
 
   void Order(const KeeperOrder& order) {
@@ -101,7 +101,7 @@ class KeeperGang : public Gang {
         return observer_->OnAllStarted();
       case KeeperReport::kLaunchFailed:
         answered_ = true;
-        return observer_->OnLaunchFailed(report.local_rank, report.text);
+        return observer_->OnLaunchFailed(report.local_rank, Status(report.jobs_fault ? Code::kInvalidArgument : Code::kInternal, report.text));
       case KeeperReport::kExited:
         living_[report.local_rank] = false;
         return observer_->OnRankExited(report.local_rank, DecodeWaitStatus(report.wait_status), report.peak_resident);
@@ -117,7 +117,7 @@ class KeeperGang : public Gang {
       living_[i] = false;
       observer_->OnRankExited(i, ExitStatus{-1, 0, false}, 0);
     }
-    if (!answered_ && !said_gone_) observer_->OnLaunchFailed(0, "the keeper process of the attempt was killed");
+    if (!answered_ && !said_gone_) observer_->OnLaunchFailed(0, Status(Code::kInternal, "the keeper process of the attempt was killed"));
   }
 
   Poller* poller_;

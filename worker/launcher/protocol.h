@@ -174,6 +174,9 @@ enum class EndWhy : uint8_t {
 };
 const char* Name(EndWhy why);
 
+// The code of a rank whose program or work directory is not there, as a shell answers.
+constexpr int32_t kExitCannotRun = 127;
+
 struct RankExit {
   uint32_t rank = 0;        // global
   int32_t pid = 0;          // 0: never started

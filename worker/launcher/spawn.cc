@@ -220,7 +220,8 @@ Result<Spawned> Spawner::Spawn(const SpawnRequest& request) {
   if (child.failed == Step::kNone) return result;
   while (waitpid(result.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return Status(Code::kFailedPrecondition, Explain(child, plan));
+  bool jobs_fault = child.failed == Step::kWorkdir || child.failed == Step::kExec;
+  return Status(jobs_fault ? Code::kInvalidArgument : Code::kFailedPrecondition, Explain(child, plan));
 }
 
 }  // namespace gt::launcher

@@ -96,7 +96,10 @@ TEST_P(Exits, WhatCannotStartSaysWhichRankAndWhy) {
   Start missing = Shell("");
   missing.argv = {"/no/such/program"};
   ExitRecord exit = client().WaitExit(Run(missing));
-  EXPECT_EQ(exit.why, EndWhy::kLaunchFailed);
+  EXPECT_EQ(exit.why, EndWhy::kRankFailed) << "the job's fault, not the machine's";
+  ASSERT_EQ(exit.ranks.size(), 1u);
+  EXPECT_EQ(exit.ranks[0].code, 127);
+  EXPECT_EQ(exit.ranks[0].message, "exec /no/such/program: No such file or directory");
   EXPECT_EQ(exit.message, "exec /no/such/program: No such file or directory");
 
   Start unknown = Shell("");
