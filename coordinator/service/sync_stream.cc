@@ -61,7 +61,6 @@ Status SyncStream::HandleHello() {
   GT_ASSIGN_OR_RETURN(NodeReport report, ConvertReport(incoming_, session_, edge_->clock().wall));
   node_name_ = hello.name;
   node_uid_ = hello.uid;
-  boot_id_ = hello.boot_id;
   {
     std::lock_guard lock(mutex_);
     state_ = State::kJoining;

@@ -24,7 +24,6 @@ class SyncStream final : public grpc::ServerBidiReactor<wire::NodeReport, wire::
   uint64_t session() const { return session_; }
   const std::string& node_name() const { return node_name_; }  // constant once the edge knows the stream
   const Uid& node_uid() const { return node_uid_; }
-  const std::string& boot_id() const { return boot_id_; }
 
   // The loop accepted the node: the first message of the stream.
   void Welcome(const wire::Welcome& welcome);
@@ -60,7 +59,7 @@ class SyncStream final : public grpc::ServerBidiReactor<wire::NodeReport, wire::
   grpc::CallbackServerContext* context_;  // null once the call is over; under the lock
   const uint64_t session_;
   std::shared_ptr<HeardCell> heard_;
-  std::string node_name_, boot_id_;
+  std::string node_name_;
   Uid node_uid_;
   wire::NodeReport incoming_;     // the reading thread's
   uint64_t last_ack_in_ = 0;      // the reading thread's: our orders that it has done
