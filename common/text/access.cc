@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxAccessBytes = 64u << 10;
 
-std::string Variable(Environment environment, const char* name) {
+std::string Variable(const Environment& environment, const char* name) {
   const char* value = environment(name);
   return value ? value : "";
 }
@@ -61,7 +61,7 @@ Result<Access> ReadAccess(const std::string& path) {
   return access;
 }
 
-std::vector<std::string> AccessCandidates(Environment environment) {
+std::vector<std::string> AccessCandidates(const Environment& environment) {
   if (std::string given = Variable(environment, "GT_ACCESS"); !given.empty()) return {given};
   std::string home = Variable(environment, "HOME"), config = Variable(environment, "XDG_CONFIG_HOME");
   std::vector<std::string> paths;
@@ -73,7 +73,7 @@ std::vector<std::string> AccessCandidates(Environment environment) {
   return paths;
 }
 
-std::string DefaultDataDir(const std::string& program, Environment environment, bool root) {
+std::string DefaultDataDir(const std::string& program, const Environment& environment, bool root) {
   std::string home = Variable(environment, "HOME");
   return root || home.empty() ? "/var/lib/gridtrain/" + program : home + "/.local/share/gridtrain/" + program;
 }

@@ -2,6 +2,7 @@
 // workers and gtctl read it, so that nobody types an address. JSON: {"address", "token", "cluster_id", "protocol"}.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,10 @@ Result<Access> ReadAccess(const std::string& path);
 
 // Where clients look, first match wins: $GT_ACCESS, the user's configuration, /etc, the data folders of a coordinator
 // on this machine. `environment` is getenv or a stand-in.
-using Environment = const char* (*)(const char* name);
-std::vector<std::string> AccessCandidates(Environment environment);
+using Environment = std::function<const char*(const char* name)>;
+std::vector<std::string> AccessCandidates(const Environment& environment);
 // The data folder of a program that got none: /var/lib/gridtrain/<program> for root, else
 // ~/.local/share/gridtrain/<program>.
-std::string DefaultDataDir(const std::string& program, Environment environment, bool root);
+std::string DefaultDataDir(const std::string& program, const Environment& environment, bool root);
 
 }  // namespace gt

@@ -1,0 +1,1 @@
+gt_fuzz(yaml_message gt_text)
