@@ -41,7 +41,9 @@ void Agent::Handle(Connected&) {
 
 void Agent::Handle(Disconnected& input) {
   if (session_.state() != Session::State::kConnecting && !session_.open()) return;
-  Tell({}, "disconnected: " + input.why);
+  // Once, not at each try.
+  if (session_.state() == Session::State::kWelcomed || input.why != last_failure_) Tell({}, "disconnected: " + input.why);
+  last_failure_ = std::move(input.why);
   session_.Closed(now_);
 }
 

@@ -141,6 +141,7 @@ class Agent {
   bool launcher_known_ = false;
   bool hello_due_ = false, inventory_due_ = false;
   uint64_t pong_due_ = 0;
+  std::string last_failure_;
   size_t awaited_ = 0;            // attempts whose start the launcher has yet to confirm before orders are acknowledged
   bool in_orders_snapshot_ = false;
   std::set<Uid> named_;           // by the list of orders that is coming in

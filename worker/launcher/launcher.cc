@@ -35,6 +35,8 @@ Status Launcher::Init() {
   }
   if (!lock.ok()) return lock.status();
   lock_ = std::move(lock).value();
+  if (ftruncate(lock_.get(), 0) != 0) return ErrnoStatus(errno, options_.dir + "/lock");
+  GT_RETURN_IF_ERROR(WriteAllAt(lock_.get(), std::to_string(getpid()) + "\n", 0));  // for people and tests
   InheritedLimits limits;
   GT_RETURN_IF_ERROR(SetUpProcess(&limits));
   GT_RETURN_IF_ERROR(SetUpNode());

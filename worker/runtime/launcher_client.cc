@@ -205,7 +205,8 @@ void LauncherClient::MakeDirectory(const LauncherStart& start) {
   Status made = MakeDirectories(start.make_dir, 0755);
   if (made.ok() && geteuid() == 0) made = GiveToUser(start.make_dir, options_.job_user);
   if (made.ok()) return;
-  events_.log("cannot make the checkpoint directory of job " + std::to_string(start.job_id.value) + ": " + made.message());
+  std::string job = std::to_string(start.job_id.value);
+  events_.log("cannot make the checkpoint directory of job " + job + ": " + made.message());
 }
 
 }  // namespace gt::worker

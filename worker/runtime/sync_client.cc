@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <vector>
 
 #include "gridtrain/v1/worker_service.grpc.pb.h"
 #include "worker/runtime/convert.h"
@@ -11,12 +12,15 @@
 namespace gt::worker {
 namespace v1 = gridtrain::v1;
 
-// Outlives the client for as long as a stream is winding down.
+// What the client and the callbacks of its streams share.
 struct SyncClient::Shared {
   SyncEvents events;
   std::mutex mutex;
   std::condition_variable all_done;
   int streams = 0;
+  // Streams that are over. gRPC must not lose its last channel on a callback thread (it would join itself), so the
+  // client's own thread lets go of them.
+  std::vector<std::shared_ptr<Stream>> over;
 };
 
 class SyncClient::Stream : public grpc::ClientBidiReactor<v1::NodeReport, v1::NodeOrders>,
@@ -80,9 +84,9 @@ class SyncClient::Stream : public grpc::ClientBidiReactor<v1::NodeReport, v1::No
     Status why = !broken_.ok() ? broken_ : FromGrpc(status);
     if (why.ok()) why = Status(Code::kUnavailable, "the coordinator closed the stream");
     shared_->events.disconnected(number_, std::move(why));
-    std::shared_ptr<Shared> shared = shared_;
-    self_.reset();  // this may be gone now
+    std::shared_ptr<Shared> shared = shared_;  // this may be gone as soon as the client knows
     std::lock_guard lock(shared->mutex);
+    shared->over.push_back(std::move(self_));
     --shared->streams;
     shared->all_done.notify_all();
   }
@@ -108,12 +112,22 @@ SyncClient::SyncClient(TargetSource target, SyncEvents events)
 
 SyncClient::~SyncClient() {
   Close();
-  std::unique_lock lock(shared_->mutex);
-  shared_->all_done.wait(lock, [this] { return shared_->streams == 0; });
+  {
+    std::unique_lock lock(shared_->mutex);
+    shared_->all_done.wait(lock, [this] { return shared_->streams == 0; });
+  }
+  Bury();
+}
+
+void SyncClient::Bury() {
+  std::vector<std::shared_ptr<Stream>> over;  // destroyed after the lock is let go
+  std::lock_guard lock(shared_->mutex);
+  over.swap(shared_->over);
 }
 
 void SyncClient::Connect(uint64_t stream) {
   Close();
+  Bury();
   Result<Target> target = target_();
   if (!target.ok()) return shared_->events.disconnected(stream, target.status());
   {

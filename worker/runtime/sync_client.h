@@ -44,6 +44,7 @@ class SyncClient {
  private:
   class Stream;
   struct Shared;
+  void Bury();
   TargetSource target_;
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<Stream> stream_;

@@ -30,7 +30,7 @@ std::string Env(const char* name, const char* otherwise) {
 KeyValues BaseEnv() {
   KeyValues env{{"PATH", Env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")},
                 {"LANG", Env("LANG", "C.UTF-8")}};
-  if (geteuid() != 0) env.push_back({"HOME", Env("HOME", "/")});  // for root's ranks the launcher knows whose home it is
+  if (geteuid() != 0) env.push_back({"HOME", Env("HOME", "/")});  // root's ranks get the job user's from the launcher
   return env;
 }
 
@@ -72,7 +72,8 @@ Inventory FindInventory(const v1::WorkerConfig& config, const std::string& node,
   return inventory;
 }
 
-Result<Agent::Options> AgentOptions(const v1::WorkerConfig& config, const NodeDir& dir, const Access& access, Log* log) {
+Result<Agent::Options> AgentOptions(const v1::WorkerConfig& config, const NodeDir& dir, const Access& access,
+                                    Log* log) {
   Agent::Options options;
   GT_ASSIGN_OR_RETURN(std::string address, AddressFor(config, access));
   GT_ASSIGN_OR_RETURN(options.hello.boot_id, BootId());
@@ -85,7 +86,7 @@ Result<Agent::Options> AgentOptions(const v1::WorkerConfig& config, const NodeDi
   options.inventory = FindInventory(config, dir.name(), address, log);
   options.facts.address = address;
   if (Result<std::string> interface = InterfaceOwning(address); interface.ok()) options.facts.interface = *interface;
-  else log->Warn("no interface has the address that ranks are reached at: NCCL and Gloo choose one", {{"address", address}});
+  else log->Warn("no interface has the ranks' address: NCCL and Gloo choose one", {{"address", address}});
   options.facts.trainer = config.trainer();
   options.facts.checkpoint_dir = config.checkpoint_dir();
   options.facts.base_env = BaseEnv();
@@ -119,8 +120,9 @@ Result<std::unique_ptr<Worker>> Worker::Create(const v1::WorkerConfig& config, L
   GT_ASSIGN_OR_RETURN(NodeDir dir, NodeDir::Open(config.data_dir(), config.node_name(), config.node_name()));
   Result<Access> access = ReadAccess(config.access());
   if (access.status().code() == Code::kNotFound) {
-    return Status(Code::kNotFound, "there is no access file at " + config.access() + ": start the coordinator first, or "
-                                       "copy its access file here and name it with --access");
+    return Status(Code::kNotFound, "there is no access file at " + config.access() +
+                                       ": start the coordinator first, or copy its access file here and name it with "
+                                       "--access");
   }
   if (!access.ok()) return access.status();
   if (!Exists(config.launcher())) return Status(Code::kNotFound, "there is no launcher at " + config.launcher());
@@ -128,8 +130,8 @@ Result<std::unique_ptr<Worker>> Worker::Create(const v1::WorkerConfig& config, L
   std::unique_ptr<Worker> worker(new Worker(std::move(dir), log));
   GT_ASSIGN_OR_RETURN(Agent::Options options, AgentOptions(config, worker->dir_, *access, log));
   std::string address = options.facts.address;
-  log->Info("worker starts", {{"node", worker->dir_.name()}, {"uid", worker->dir_.uid()}, {"coordinator", access->address},
-                              {"address", address}, {"cpus", options.inventory.cpus},
+  log->Info("worker starts", {{"node", worker->dir_.name()}, {"uid", worker->dir_.uid()},
+                              {"coordinator", access->address}, {"address", address}, {"cpus", options.inventory.cpus},
                               {"memory", options.inventory.memory}, {"gpus", options.inventory.gpus.size()}});
   DriverHooks hooks{
       .save_epoch = [w = worker.get()](Epoch epoch) { w->dir_.SaveEpoch(epoch); },

@@ -68,7 +68,8 @@ TEST_F(NodeTest, RanksSeeTheJobsEnvironmentAndNothingOfTheWorkers) {
   }));
   std::string env = coordinator.Output(uid, 1);
   for (const char* line : {"COLOUR=blue\n", "GT_JOB_ID=1\n", "RANK=0\n", "WORLD_SIZE=1\n", "OMP_NUM_THREADS=1\n",
-                           "PYTHONUNBUFFERED=1\n", "CUDA_VISIBLE_DEVICES=\n", "GT_CHECKPOINT_DIR=", "MASTER_ADDR=127.0.0.1\n"})
+                           "PYTHONUNBUFFERED=1\n", "CUDA_VISIBLE_DEVICES=\n", "GT_CHECKPOINT_DIR=",
+                           "MASTER_ADDR=127.0.0.1\n"})
     EXPECT_THAT(env, HasSubstr(line));
   EXPECT_THAT(env, testing::Not(HasSubstr("never")));
   EXPECT_THAT(env, testing::Not(HasSubstr("secret")));
@@ -93,7 +94,8 @@ TEST_F(NodeTest, SigtermEndsTheWorkerAndNotTheRanks) {
   Uid uid = RunShell("echo $$ > " + dir + "/pid; exec sleep 1000");
   ASSERT_TRUE(Runs(uid));
   pid_t pid = PidIn(dir + "/pid");
-  EXPECT_EQ(KillWorker(SIGTERM).code, 0);
+  ExitStatus end = KillWorker(SIGTERM);
+  EXPECT_EQ(end.code, 0) << "signal " << end.signal;
   EXPECT_EQ(kill(pid, 0), 0);
 }
 
