@@ -91,9 +91,10 @@ Result<JobReading> ReadJob(const JobInput& input, const Io& io, const std::strin
     GT_ASSIGN_OR_RETURN(std::string text, io.in());
     reader.ReadText(text, shown);
   } else if (!input.file.empty()) {
-    GT_ASSIGN_OR_RETURN(std::string text, ReadFile(input.file, 2 * kMaxYamlBytes));
+    Result<std::string> text = ReadFile(input.file, 2 * kMaxYamlBytes);
+    if (!text.ok()) return Status(Code::kInvalidArgument, text.status().message());
     file_folder = DirectoryOf(Absolute(folder, input.file));
-    reader.ReadText(text, shown);
+    reader.ReadText(*text, shown);
   }
   for (const std::string& word : input.command) reading.spec.mutable_run()->add_command(word);
   GT_RETURN_IF_ERROR(AddOverlays(input, &reading.spec, &reader));

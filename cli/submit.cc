@@ -129,6 +129,8 @@ class SubmitCommand : public CommandBody {
       session->Print({{"schema_version", kSchemaVersion}, {"job", AnswerJson(answer)}});
     else if (session->quiet() || session->output() == Output::kName)
       session->Out(id + "\n");
+    else if (!session->json() && follow_)  // standard output is the job's
+      session->Note((answer.duplicate() ? "known already: job " : "submitted job ") + id);
     else if (!session->json())
       session->Out((answer.duplicate() ? "known already: job " : "submitted job ") + id + "\n");
     TaskSelector job{JobId{answer.job_id()}, std::nullopt};

@@ -161,8 +161,6 @@ std::vector<FieldProblem> CheckJobRelations(const JobSpec& spec) {
     problems.push_back({"", spec.has_train()
                                 ? "has both train and run; a job is one of them"
                                 : "has neither train (the built-in trainer) nor run (a command of your own)"});
-  if (spec.has_name() && !IsPrintable(spec.name()))
-    problems.push_back({"name", "\"" + Printable(spec.name()) + "\" has characters that cannot be shown"});
   if (spec.has_name() && spec.name().empty()) problems.push_back({"name", "is empty; leave it out to have none"});
   if (spec.has_array())
     if (auto range = ParseArrayRange(spec.array()); !range.ok())
