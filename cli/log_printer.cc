@@ -25,7 +25,7 @@ void LogPrinter::Add(const LogChunk& chunk) {
   stream.next = chunk.offset() + chunk.data().size();
   bool shown = style_.stream == 0 || chunk.stream() == static_cast<uint32_t>(style_.stream);
   if (!shown) return;
-  if (!style_.prefix && !style_.timestamps && !style_.json)
+  if (AsItIs() && !style_.whole_lines)
     out_(data);
   else
     Lines(key, &stream, data, chunk.time_ms());
@@ -39,7 +39,10 @@ void LogPrinter::Lines(const Key& key, Stream* stream, std::string_view data, Mi
     stream->held += data.substr(0, end);
     data.remove_prefix(whole ? end + 1 : data.size());
     if (!whole && stream->held.size() < kMaxHeldLine) return;
-    Line(key, *stream, stream->held);
+    if (AsItIs())
+      out_(whole ? stream->held + "\n" : stream->held);
+    else
+      Line(key, *stream, stream->held);
     stream->held.clear();
   }
 }
@@ -63,7 +66,10 @@ void LogPrinter::Line(const Key& key, const Stream& stream, std::string_view tex
 void LogPrinter::Flush() {
   for (auto& [key, stream] : streams_) {
     if (stream.held.empty()) continue;
-    Line(key, stream, stream.held);
+    if (AsItIs())
+      out_(stream.held);
+    else
+      Line(key, stream, stream.held);
     stream.held.clear();
   }
 }

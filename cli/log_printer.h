@@ -1,7 +1,8 @@
 // Chunks of what ranks printed, as lines for people; and the cursors from which a broken-off reader goes on. Pure.
 //
-// Without prefix and timestamps bytes pass through as they are. With them lines are put together per rank and stream,
-// and a line that has no end yet waits for it (at most kMaxHeldLine bytes; Flush() prints what waits).
+// Output of one rank passes through as it is, byte for byte. Of several ranks, and with prefix or timestamps, lines are put
+// together per rank and stream, so that none is torn by another; one that has no end yet waits for it (at most
+// kMaxHeldLine bytes; Flush() prints what waits).
 #pragma once
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@ struct LogStyle {
   bool prefix = false;      // "[rank 3] "
   bool timestamps = false;  // RFC 3339 UTC of when the line was read on its node
   bool json = false;        // one JSON object a line
+  bool whole_lines = false; // several ranks print
   int stream = 0;           // only 1 (stdout) or 2 (stderr); 0: both
 };
 
@@ -47,6 +49,7 @@ class LogPrinter {
     std::string node;
   };
   void Lines(const Key& key, Stream* stream, std::string_view data, Millis time);
+  bool AsItIs() const { return !style_.prefix && !style_.timestamps && !style_.json; }
   void Line(const Key& key, const Stream& stream, std::string_view text);
 
   LogStyle style_;

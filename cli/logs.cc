@@ -85,6 +85,7 @@ class LogsCommand : public CommandBody {
     style.json = session->output() == Output::kJsonLines;
     style.timestamps = timestamps_;
     style.prefix = !style.json && WantsPrefix(prefix_.value_or("auto"), world_size, selection.ranks);
+    style.whole_lines = world_size > 1 && selection.ranks.size() != 1;
     style.stream = stream_ == "out" ? 1 : stream_ == "err" ? 2 : 0;
     if (follow_) return FollowJob(session, client, selection, style, propagate_);
     LogPrinter printer(style, session->io().out);

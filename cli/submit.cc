@@ -168,6 +168,7 @@ class SubmitCommand : public CommandBody {
     selection.follow = true;
     LogStyle style;
     style.prefix = WantsPrefix(prefix_.value_or("auto"), ShapeOf(spec).world_size, {});
+    style.whole_lines = ShapeOf(spec).world_size > 1;
     return FollowJob(session, client, selection, style, propagate_);
   }
 
