@@ -1,5 +1,5 @@
-// The precompiled header of the files that touch LibTorch: its headers cost 15 to 25 s each time, and once is enough. Files
-// still name what they use. Nothing of ours is included here.
+// The precompiled header of the files that touch LibTorch: its headers cost 15 to 25 s each time, and once is enough.
+// Files still name what they use. Nothing of ours is included here.
 #pragma once
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>

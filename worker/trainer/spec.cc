@@ -37,8 +37,8 @@ class ObjectReader {
   void Read(const char* key, int64_t* out, int64_t least) {
     const Json* value = Find(key);
     if (!value) return;
-    bool fits = value->is_number_integer() &&
-                (!value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
+    bool fits = value->is_number_integer() && (!value->is_number_unsigned() ||
+                                               value->get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
     if (fits) *out = value->get<int64_t>();
     if (!fits || *out < least) Fail(PathOf(key), "must be an integer of at least " + std::to_string(least));
   }
@@ -52,7 +52,8 @@ class ObjectReader {
     const Json* value = Find(key);
     if (!value) return;
     if (value->is_number()) *out = value->get<double>();
-    if (!value->is_number() || !(*out >= least)) Fail(PathOf(key), "must be a number of at least " + std::to_string(least));
+    if (!value->is_number() || !(*out >= least))
+      Fail(PathOf(key), "must be a number of at least " + std::to_string(least));
   }
   void Fail(const std::string& where, const std::string& what) {
     if (status_.ok()) status_ = Status(Code::kInvalidArgument, where + " " + what);

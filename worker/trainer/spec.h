@@ -1,5 +1,5 @@
-// What to train: SPEC.json, as the worker writes it from a job's `train:` section. Keys as in the job file; durations are
-// integer milliseconds, sizes bytes, enums lower-case words.
+// What to train: SPEC.json, as the worker writes it from a job's `train:` section. Keys as in the job file; durations
+// are integer milliseconds, sizes bytes, enums lower-case words.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -48,8 +48,8 @@ struct Spec {
   int64_t bench_warmup = -1;  // >= 0: print ms/step, not counting so many first steps
 };
 
-// Refuses malformed JSON, unknown keys (naming the nearest known one), wrong types and impossible values, with the key's path.
-// Names of models, formats, optimizers and precisions are checked by their registries, not here.
+// Refuses malformed JSON, unknown keys (naming the nearest known one), wrong types and impossible values, with the
+// key's path. Names of models, formats, optimizers and precisions are checked by their registries, not here.
 Result<Spec> ParseSpec(std::string_view json);
 Result<Spec> ReadSpec(const std::string& path);
 

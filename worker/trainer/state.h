@@ -1,5 +1,5 @@
-// Everything that training changes, and nothing else: parameters, buffers, optimizer state, counters. It is what is healed
-// from a peer and what a checkpoint holds.
+// Everything that training changes, and nothing else: parameters, buffers, optimizer state, counters. It is what is
+// healed from a peer and what a checkpoint holds.
 #pragma once
 #include <ATen/core/Tensor.h>
 

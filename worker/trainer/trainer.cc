@@ -78,10 +78,12 @@ bool Equip(const std::string& spec_path, const Environment& env, Workshop* shop,
   const Dataset& train = *shop->data.train;
   std::unique_ptr<Model> model;
   if (!Take(MakeModel(spec.model, train.shape(), train.classes(), spec.seed), "config", &model, failure)) return false;
-  if (!Take(TrainState::Make(std::move(model), spec.optimizer, shop->device), "config", &shop->state, failure)) return false;
+  if (!Take(TrainState::Make(std::move(model), spec.optimizer, shop->device), "config", &shop->state, failure))
+    return false;
   *failure = {Resume(env, spec, shop->state.get()), "checkpoint"};
   if (!failure->status.ok()) return false;
-  shop->stepper = std::make_unique<Stepper>(&shop->spec, &shop->data, shop->state.get(), shop->precision.get(), shop->device);
+  shop->stepper =
+      std::make_unique<Stepper>(&shop->spec, &shop->data, shop->state.get(), shop->precision.get(), shop->device);
   *failure = {CatchTorch([&] { shop->ready_order = shop->stepper->WarmUp(); }), "internal"};
   return failure->status.ok();
 }
@@ -111,17 +113,24 @@ int RunTrainer(const std::string& spec_path) {
 
   OwnStore own;
   Failure failure;
-  if (!env->socket.empty() && !Take(ServeOwnStore(env->node_address), "collective", &own, &failure)) return Report(nullptr, failure);
+  if (!env->socket.empty() && !Take(ServeOwnStore(env->node_address), "collective", &own, &failure))
+    return Report(nullptr, failure);
   std::unique_ptr<Control> control;
-  if (!Take(Control::Start(*env, own.address, own.port), "internal", &control, &failure)) return Report(nullptr, failure);
+  if (!Take(Control::Start(*env, own.address, own.port), "internal", &control, &failure))
+    return Report(nullptr, failure);
   // The launcher knows of this rank from here on; the group's other ranks come while this one equips itself.
   auto* shop = new Workshop;  // never dropped: dead groups' threads may outlive this function
   int code = kExitFailed;
   if (!Equip(spec_path, *env, shop, &failure)) {
     code = Report(control.get(), failure);
   } else {
-    auto* loop = new TrainingLoop({.spec = &shop->spec, .env = new Environment(*env), .control = control.get(), .data = &shop->data,
-                                   .state = shop->state.get(), .stepper = shop->stepper.get(), .cuda = shop->cuda,
+    auto* loop = new TrainingLoop({.spec = &shop->spec,
+                                   .env = new Environment(*env),
+                                   .control = control.get(),
+                                   .data = &shop->data,
+                                   .state = shop->state.get(),
+                                   .stepper = shop->stepper.get(),
+                                   .cuda = shop->cuda,
                                    .ready_order = shop->ready_order});
     Result<Leave> leave = loop->Run();
     if (!leave.ok()) code = Report(control.get(), {leave.status(), KindOf(leave.status())});

@@ -44,9 +44,13 @@ class CheckpointFormat : public testing::Test {
   }
   ~CheckpointFormat() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  void WriteText(const std::string& path, const std::string& text) const { std::ofstream(path, std::ios::binary) << text; }
+  void WriteText(const std::string& path, const std::string& text) const {
+    std::ofstream(path, std::ios::binary) << text;
+  }
   Result<FileDigest> WriteTwo(const std::string& name) const {
-    return WriteSafetensors(folder_, name, {{"weight", {2, 3}, values_.data()}, {"bias", {2}, values_.data() + 6}, {"scalar", {}, values_.data()}});
+    return WriteSafetensors(
+        folder_, name,
+        {{"weight", {2, 3}, values_.data()}, {"bias", {2}, values_.data() + 6}, {"scalar", {}, values_.data()}});
   }
   std::vector<float> values_{1, -2, 3.5f, 0, -0.0f, 1e-40f, 7, 8};
   std::string folder_;
@@ -81,18 +85,31 @@ TEST_F(CheckpointFormat, AHeaderThatLiesIsRefused) {
     WriteText(Path("h"), file + header + std::string(data_bytes, 'x'));
     return ReadSafetensors(Path("h")).status().message();
   };
-  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 8).find("do not fit its shape"), std::string::npos);
-  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 8).find("malformed shape"), std::string::npos);
-  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,4]}})", 4).find("malformed shape"),
+  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 8).find("do not fit its shape"),
             std::string::npos);
-  EXPECT_NE(error_of(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", 4).find("not F32"), std::string::npos);
-  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8).find("holds 8 bytes"), std::string::npos);
+  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 8).find("malformed shape"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[1099511627776,1099511627776],"data_offsets":[0,4]}})", 4)
+                .find("malformed shape"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", 4).find("not F32"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8).find("holds 8 bytes"),
+            std::string::npos);
   EXPECT_NE(error_of("nonsense", 0).find("not JSON"), std::string::npos);
 }
 
 TEST_F(CheckpointFormat, TheManifestRoundTrips) {
-  Manifest manifest{.attempt_uid = "ab", .generation = 3, .step = 120, .cursor = {2, 640}, .samples = 15360, .evaluated_epochs = 2,
-                    .seed = ~uint64_t{0}, .model = "mlp", .optimizer = "adam", .files = {{"f", 12, "aa"}}};
+  Manifest manifest{.attempt_uid = "ab",
+                    .generation = 3,
+                    .step = 120,
+                    .cursor = {2, 640},
+                    .samples = 15360,
+                    .evaluated_epochs = 2,
+                    .seed = ~uint64_t{0},
+                    .model = "mlp",
+                    .optimizer = "adam",
+                    .files = {{"f", 12, "aa"}}};
   Result<Manifest> back = ParseManifest(EncodeManifest(manifest));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->cursor, manifest.cursor);
@@ -107,7 +124,8 @@ TEST_F(CheckpointFormat, AManifestIsBelievedOnlyWholeAndOnlyWithItsFiles) {
   ASSERT_TRUE(file.ok());
   Manifest manifest{.attempt_uid = "ab", .step = 1, .model = "m", .optimizer = "o", .files = {*file}};
   std::string text = EncodeManifest(manifest);
-  for (size_t length = 0; length + 2 < text.size(); length += 7) EXPECT_FALSE(ParseManifest(text.substr(0, length)).ok()) << length;
+  for (size_t length = 0; length + 2 < text.size(); length += 7)
+    EXPECT_FALSE(ParseManifest(text.substr(0, length)).ok()) << length;
 
   WriteText(Path(kManifestName), text);
   EXPECT_TRUE(VerifyCheckpoint(folder_).ok());

@@ -64,8 +64,10 @@ TEST(Messages, IgnoresWhatItDoesNotKnowOrCannotBe) {
   EXPECT_FALSE(ParseLauncherMessage(R"({"type":7})"));
   EXPECT_FALSE(ParseLauncherMessage(R"({"type":"news"})"));
   EXPECT_FALSE(ParseLauncherMessage(R"({"type":"rendezvous","generation":0,"rank":0,"world_size":1})"));
-  EXPECT_FALSE(ParseLauncherMessage(R"({"type":"rendezvous","generation":1,"rank":2,"world_size":2,"store_addr":"a","store_port":1})"));
-  EXPECT_FALSE(ParseLauncherMessage(R"({"type":"rendezvous","generation":1,"rank":0,"world_size":2})"));  // no store to meet at
+  EXPECT_FALSE(ParseLauncherMessage(
+      R"({"type":"rendezvous","generation":1,"rank":2,"world_size":2,"store_addr":"a","store_port":1})"));
+  EXPECT_FALSE(
+      ParseLauncherMessage(R"({"type":"rendezvous","generation":1,"rank":0,"world_size":2})"));  // no store to meet at
   EXPECT_TRUE(ParseLauncherMessage(R"({"type":"rendezvous","generation":1,"rank":0,"world_size":1})"));
   EXPECT_TRUE(ParseLauncherMessage(R"({"type":"stop"})"));
 }

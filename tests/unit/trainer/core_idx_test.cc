@@ -15,12 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string BigEndian(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8), static_cast<char>(value)};
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16), static_cast<char>(value >> 8),
+          static_cast<char>(value)};
 }
 std::string Images(uint32_t count, uint32_t side, const std::string& pixels) {
   return std::string("\0\0\x08\x03", 4) + BigEndian(count) + BigEndian(side) + BigEndian(side) + pixels;
 }
-std::string Labels(uint32_t count, const std::string& labels) { return std::string("\0\0\x08\x01", 4) + BigEndian(count) + labels; }
+std::string Labels(uint32_t count, const std::string& labels) {
+  return std::string("\0\0\x08\x01", 4) + BigEndian(count) + labels;
+}
 
 class IdxTest : public testing::Test {
  protected:
@@ -30,7 +33,9 @@ class IdxTest : public testing::Test {
   }
   ~IdxTest() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return folder_ + "/" + name; }
-  void Write(const std::string& name, const std::string& bytes) const { std::ofstream(Path(name), std::ios::binary) << bytes; }
+  void Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+  }
   void WriteGzip(const std::string& name, const std::string& bytes) const {
     gzFile file = gzopen(Path(name).c_str(), "wb");
     ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())), static_cast<int>(bytes.size()));
@@ -39,7 +44,8 @@ class IdxTest : public testing::Test {
   // `count` images of 4 x 4 pixels, each filled with its index; its label is index % 10.
   void WritePair(const std::string& prefix, uint32_t count, bool gzip = false) const {
     std::string pixels, labels;
-    for (uint32_t i = 0; i < count; ++i) pixels += std::string(16, static_cast<char>(i)), labels += static_cast<char>(i % 10);
+    for (uint32_t i = 0; i < count; ++i)
+      pixels += std::string(16, static_cast<char>(i)), labels += static_cast<char>(i % 10);
     auto write = gzip ? &IdxTest::WriteGzip : &IdxTest::Write;
     std::string end = gzip ? ".gz" : "";
     (this->*write)(prefix + "-images-idx3-ubyte" + end, Images(count, 4, pixels));
@@ -97,7 +103,8 @@ TEST_F(IdxTest, NamesFileAndOffsetOfWhatIsWrong) {
   EXPECT_EQ(ErrorOf(std::string("\0\0\x09\x03", 4)), Path("f") + " does not hold unsigned bytes, at offset 2");
   EXPECT_EQ(ErrorOf(Labels(1, "x")), Path("f") + " has 1 dimensions, not 3, at offset 3");
   EXPECT_EQ(ErrorOf(Images(0, 4, "")), Path("f") + " has an empty dimension, at offset 4");
-  EXPECT_EQ(ErrorOf(Images(2, 4, std::string(31, 'x'))), Path("f") + " ends too early: 1 bytes are missing, at offset 47");
+  EXPECT_EQ(ErrorOf(Images(2, 4, std::string(31, 'x'))),
+            Path("f") + " ends too early: 1 bytes are missing, at offset 47");
   EXPECT_EQ(ErrorOf(Images(2, 4, std::string(33, 'x'))), Path("f") + " has bytes after its last sample, at offset 48");
   EXPECT_EQ(ErrorOf(Images(0xffffffff, 0xffff, "")), Path("f") + " promises an impossible size, at offset 8");
   EXPECT_EQ(ErrorOf(Images(1, 4, std::string(16, 'x'))), "");

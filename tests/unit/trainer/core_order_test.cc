@@ -43,7 +43,8 @@ TEST(Permutation, ShufflesWell) {
   EXPECT_LT(close, 60);  // about 20 expected by chance
 }
 
-// Every sample of every epoch is read exactly once, whatever the sequence of world sizes, and all ranks take as many steps.
+// Every sample of every epoch is read exactly once, whatever the sequence of world sizes, and all ranks take as many
+// steps.
 TEST(Slices, CoverEachSampleOnceOverRandomWorldSizes) {
   Rng rng(42);
   for (int round = 0; round < 300; ++round) {

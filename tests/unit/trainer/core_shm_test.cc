@@ -17,7 +17,8 @@ constexpr size_t kSlot = 4096;
 std::vector<std::unique_ptr<ShmSegment>> MakeRing(int world) {
   std::vector<std::unique_ptr<ShmSegment>> ring;
   ring.push_back(ShmSegment::Create(world, kSlot).value());
-  for (int rank = 1; rank < world; ++rank) ring.push_back(ShmSegment::Open(ring[0]->Handle(), rank, world, kSlot).value());
+  for (int rank = 1; rank < world; ++rank)
+    ring.push_back(ShmSegment::Open(ring[0]->Handle(), rank, world, kSlot).value());
   return ring;
 }
 
@@ -68,7 +69,8 @@ TEST(ShmSegment, AKilledPeerIsNoticed) {
   ASSERT_TRUE(segment->Meet().ok());
   Status status = segment->Meet();
   EXPECT_EQ(status.code(), Code::kUnavailable);
-  EXPECT_NE(status.message().find("rank 1 (pid " + std::to_string(child) + ") is gone"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("rank 1 (pid " + std::to_string(child) + ") is gone"), std::string::npos)
+      << status.message();
   int code = 0;
   waitpid(child, &code, 0);
   EXPECT_EQ(code, 0);

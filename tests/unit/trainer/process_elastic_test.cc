@@ -14,8 +14,12 @@ namespace {
 using nlohmann::json;
 
 json Spec(int64_t epochs) {
-  return {{"model", {{"name", "mlp"}, {"hidden", 32}}}, {"data", {{"format", "synthetic"}, {"samples", 512}}}, {"batch_size", 16},
-          {"epochs", epochs}, {"checkpoint", {{"every", 0}}}, {"log_every", 100000}};
+  return {{"model", {{"name", "mlp"}, {"hidden", 32}}},
+          {"data", {{"format", "synthetic"}, {"samples", 512}}},
+          {"batch_size", 16},
+          {"epochs", epochs},
+          {"checkpoint", {{"every", 0}}},
+          {"log_every", 100000}};
 }
 
 std::string LastDigest(const Supervisor& supervisor) {
@@ -37,8 +41,8 @@ class Elastic : public ::testing::TestWithParam<const char*> {
 };
 INSTANTIATE_TEST_SUITE_P(Schemes, Elastic, ::testing::Values("gloo", "shm"));
 
-// A rank is killed, its replacement healed by the survivor; later the rank that served the store. The end is bit-identical to
-// that of a run that nobody disturbed.
+// A rank is killed, its replacement healed by the survivor; later the rank that served the store. The end is
+// bit-identical to that of a run that nobody disturbed.
 TEST_P(Elastic, KilledRanksAreReplacedAndChangeNothing) {
   constexpr int64_t kEpochs = 150;
   std::string undisturbed;
@@ -61,7 +65,8 @@ TEST_P(Elastic, KilledRanksAreReplacedAndChangeNothing) {
     wild.Kill(victim, SIGKILL);
     wild.Start(victim);
     ASSERT_TRUE(wild.Form(2, /*host=*/other));
-    ASSERT_TRUE(wild.Until([&] { return !wild.Last(victim, "joined").is_null() || !wild.Last(victim, "failure").is_null(); }));
+    ASSERT_TRUE(
+        wild.Until([&] { return !wild.Last(victim, "joined").is_null() || !wild.Last(victim, "failure").is_null(); }));
     ASSERT_TRUE(wild.Until([&] { return StepOf(wild, other) > before || !wild.Last(other, "finished").is_null(); }));
   }
   EXPECT_EQ(wild.ExitCode(1), 0) << wild.Output(1);
@@ -77,7 +82,8 @@ TEST_P(Elastic, ANewerRendezvousFreesARankThatWaitsForAHungPeer) {
   ASSERT_TRUE(supervisor.Until([&] { return StepOf(supervisor, 0) > 0; }));
   supervisor.Kill(1, SIGSTOP);
   int64_t stuck = -1;
-  ASSERT_FALSE(supervisor.Until([&] { return std::exchange(stuck, StepOf(supervisor, 0)) != StepOf(supervisor, 0); }, 300));
+  ASSERT_FALSE(
+      supervisor.Until([&] { return std::exchange(stuck, StepOf(supervisor, 0)) != StepOf(supervisor, 0); }, 300));
   ASSERT_TRUE(supervisor.Form(1));  // rank 0 goes on alone
   ASSERT_TRUE(supervisor.Until([&] { return StepOf(supervisor, 0) > stuck + 10; })) << supervisor.Output(0);
   EXPECT_EQ(supervisor.Last(0, "joined").value("generation", 0), 2);

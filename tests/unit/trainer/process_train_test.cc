@@ -18,8 +18,12 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 json BaseSpec() {
-  return {{"model", {{"name", "mlp"}, {"hidden", 32}}}, {"data", {{"format", "synthetic"}, {"samples", 500}}}, {"batch_size", 32},
-          {"epochs", 3}, {"optimizer", {{"name", "adam"}, {"lr", 1e-3}}}, {"checkpoint", {{"every", 0}, {"keep", 2}}}};
+  return {{"model", {{"name", "mlp"}, {"hidden", 32}}},
+          {"data", {{"format", "synthetic"}, {"samples", 500}}},
+          {"batch_size", 32},
+          {"epochs", 3},
+          {"optimizer", {{"name", "adam"}, {"lr", 1e-3}}},
+          {"checkpoint", {{"every", 0}, {"keep", 2}}}};
 }
 
 // The values of all parameters in a checkpoint, in the order of their names.
@@ -35,7 +39,8 @@ std::vector<float> ModelIn(const std::string& folder) {
 double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double largest = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
   return largest;
 }
 
@@ -78,7 +83,8 @@ TEST_F(Training, GlooAndSharedMemoryGiveTheSameModel) {
   EXPECT_EQ(0, std::memcmp(gloo.data(), shm.data(), gloo.size() * sizeof(float)));
 }
 
-// The same samples in one process, over two and three ranks with uneven last batches, or in micro-steps: the same training.
+// The same samples in one process, over two and three ranks with uneven last batches, or in micro-steps: the same
+// training.
 TEST_F(Training, RanksAndAccumulationDoNotChangeTheGradient) {
   json spec = BaseSpec();
   spec["optimizer"] = {{"name", "sgd"}, {"lr", 0.1}, {"momentum", 0.9}};
@@ -134,7 +140,8 @@ TEST_F(Training, ATornCheckpointIsNamedAndRefused) {
   fs::resize_file(folder + "/" + kModelName, 1000);
   RunResult result = RunRanks(spec.dump(), {{{"GT_RESUME_FROM", folder}}})[0];
   EXPECT_EQ(result.code, 1);
-  EXPECT_NE(result.output.find("gt-trainer: " + folder + "/model.safetensors has 1000 bytes"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("gt-trainer: " + folder + "/model.safetensors has 1000 bytes"), std::string::npos)
+      << result.output;
 }
 
 TEST_F(Training, WrongInputsEndWithOneClearLine) {

@@ -46,7 +46,11 @@ TEST(Models, AnUnknownNameListsTheKnown) {
 TEST(PoolRelu, IsReluOfMaxPooling) {
   at::manual_seed(3);
   for (int64_t channels : {1, 3, 32}) {
-    at::Tensor a = at::randn({4, channels, 12, 8}).mul(2).round().div(2).to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
+    at::Tensor a = at::randn({4, channels, 12, 8})
+                       .mul(2)
+                       .round()
+                       .div(2)
+                       .to(at::kFloat, false, false, at::MemoryFormat::ChannelsLast);
     a = a.as_strided(a.sizes(), {8 * 12 * channels, 1, 8 * channels, channels});
     at::Tensor b = a.clone(at::MemoryFormat::Contiguous);
     a.set_requires_grad(true);
@@ -89,7 +93,8 @@ TEST(Optimizers, MatchTheirFormulas) {
   EXPECT_FLOAT_EQ(step({.name = "sgd", .learning_rate = 0.1}, 1), 0.8f);
   EXPECT_FLOAT_EQ(step({.name = "sgd", .learning_rate = 0.1, .momentum = 0.9}, 2), 1 - 0.2f - 0.38f);
   EXPECT_FLOAT_EQ(step({.name = "sgd", .learning_rate = 0.1, .weight_decay = 0.5}, 1), 1 - 0.25f);
-  EXPECT_NEAR(step({.name = "adam", .learning_rate = 0.1}, 1), 0.9f, 1e-6);  // the first step is lr, whatever the gradient
+  EXPECT_NEAR(step({.name = "adam", .learning_rate = 0.1}, 1), 0.9f,
+              1e-6);  // the first step is lr, whatever the gradient
   EXPECT_NEAR(step({.name = "adamw", .learning_rate = 0.1, .weight_decay = 0.5}, 1), 0.85f, 1e-6);
   EXPECT_FALSE(MakeOptimizer({.name = "lion"}, at::zeros({1}), nullptr).ok());
 }
@@ -98,7 +103,9 @@ TEST(ReadyOrder, IsFromTheLossBackToTheInputs) {
   auto model = Make("mlp");
   std::vector<at::Tensor> parameters;
   for (const NamedTensor& part : model->parameters()) parameters.push_back(part.tensor);
-  std::vector<int64_t> order = RecordReadyOrder(parameters, [&] { model->Forward(at::ones({2, 1, 28, 28}), true).sum().backward(); });
+  std::vector<int64_t> order = RecordReadyOrder(parameters, [&] {
+    model->Forward(at::ones({2, 1, 28, 28}), true).sum().backward();
+  });
   ASSERT_EQ(order.size(), 6u);
   EXPECT_TRUE(std::is_permutation(order.begin(), order.end(), std::vector<int64_t>{0, 1, 2, 3, 4, 5}.begin()));
   EXPECT_GE(order.front(), 4);  // the last layer comes first

@@ -10,8 +10,11 @@ namespace gt::trainer {
 namespace {
 
 // Checks that `stored` holds exactly the tensors of `wanted`, in their shapes.
-Status CheckFits(const std::string& path, const std::map<std::string, StoredTensor>& stored, const std::vector<NamedTensor>& wanted) {
-  auto unfit = [&](const std::string& what) { return Status(Code::kFailedPrecondition, path + " is of another model: " + what); };
+Status CheckFits(const std::string& path, const std::map<std::string, StoredTensor>& stored,
+                 const std::vector<NamedTensor>& wanted) {
+  auto unfit = [&](const std::string& what) {
+    return Status(Code::kFailedPrecondition, path + " is of another model: " + what);
+  };
   for (const NamedTensor& part : wanted) {
     auto it = stored.find(part.name);
     if (it == stored.end()) return unfit("it has no tensor " + part.name);
@@ -31,7 +34,8 @@ void CopyInto(const std::map<std::string, StoredTensor>& stored, const std::vect
 
 }  // namespace
 
-void SplitState(const TrainState& state, bool copy, std::vector<NamedTensor>* model, std::vector<NamedTensor>* optimizer) {
+void SplitState(const TrainState& state, bool copy, std::vector<NamedTensor>* model,
+                std::vector<NamedTensor>* optimizer) {
   const FlatLayout& layout = state.layout();
   auto keep = [&](const at::Tensor& tensor) { return copy ? tensor.detach().cpu().clone() : tensor.detach(); };
   auto split = [&](const at::Tensor& flat, const std::string& prefix, std::vector<NamedTensor>* out) {

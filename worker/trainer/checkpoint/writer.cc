@@ -16,7 +16,8 @@ constexpr char kTemporaryPrefix[] = ".tmp-";
 
 std::vector<TensorBytes> BytesOf(const std::vector<NamedTensor>& tensors) {
   std::vector<TensorBytes> bytes;
-  for (const NamedTensor& part : tensors) bytes.push_back({part.name, part.tensor.sizes().vec(), part.tensor.const_data_ptr<float>()});
+  for (const NamedTensor& part : tensors)
+    bytes.push_back({part.name, part.tensor.sizes().vec(), part.tensor.const_data_ptr<float>()});
   return bytes;
 }
 
@@ -34,7 +35,8 @@ CheckpointWriter::CheckpointWriter(std::string attempt_folder, int64_t keep, std
   // What a killed predecessor in this attempt left half written.
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error))
-    if (entry.path().filename().string().rfind(kTemporaryPrefix, 0) == 0) std::filesystem::remove_all(entry.path(), error);
+    if (entry.path().filename().string().rfind(kTemporaryPrefix, 0) == 0)
+      std::filesystem::remove_all(entry.path(), error);
   std::vector<int64_t> steps = CompleteSteps(folder_);
   if (!steps.empty()) last_step_ = steps.back();
   thread_ = std::thread([this] { Loop(); });
@@ -108,7 +110,7 @@ Result<CheckpointWriter::Done> CheckpointWriter::Write(const Snapshot& snapshot)
   GT_RETURN_IF_ERROR(file.Finish().status());
   GT_RETURN_IF_ERROR(SyncFolder(temporary));
 
-  std::filesystem::remove_all(final_path, error);  // an incomplete one, or the same step before a heal: this one replaces it
+  std::filesystem::remove_all(final_path, error);  // incomplete, or the same step again after a heal
   std::filesystem::rename(temporary, final_path, error);
   if (error) return Status(Code::kInternal, "rename to " + final_path + ": " + error.message());
   GT_RETURN_IF_ERROR(SyncFolder(folder_));

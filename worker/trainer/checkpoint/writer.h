@@ -27,8 +27,8 @@ class CheckpointWriter {
                    std::function<void(const Status&)> on_error);
   ~CheckpointWriter();
 
-  // Copies the state and returns; false when the previous checkpoint is still being written, or this step already is one.
-  // `manifest.files` is filled in by the writer.
+  // Copies the state and returns; false when the previous checkpoint is still being written, or this step already is
+  // one. `manifest.files` is filled in by the writer.
   bool Start(const TrainState& state, Manifest manifest);
   // Waits for what was started. The status is that of the last one.
   Status Wait();

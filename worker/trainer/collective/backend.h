@@ -1,5 +1,6 @@
-// A c10d backend whose collectives can be failed from any thread at once: the seam between the trainer and whatever moves the
-// bytes (Gloo, shared memory of one host, NCCL). A new scheme is one more class behind it and one line in form.cc.
+// A c10d backend whose collectives can be failed from any thread at once: the seam between the trainer and whatever
+// moves the bytes (Gloo, shared memory of one host, NCCL). A new scheme is one more class behind it and one line in
+// form.cc.
 #pragma once
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

@@ -24,10 +24,11 @@ Result<std::shared_ptr<Group>> GroupBuilder::Build(const Rendezvous& rendezvous)
     site->done = true;
     control->Notify();
   }).detach();
-  Control::Event event =
-      control_->Wait(rendezvous.generation, kBuildPatience, [&] { return site->done.load(); }, /*preempt_counts=*/false);
+  Control::Event event = control_->Wait(
+      rendezvous.generation, kBuildPatience, [&] { return site->done.load(); }, /*preempt_counts=*/false);
   if (event != Control::Event::kDone)
-    return Status(Code::kUnavailable, event == Control::Event::kTimeout ? "the group did not form in time" : "overtaken");
+    return Status(Code::kUnavailable,
+                  event == Control::Event::kTimeout ? "the group did not form in time" : "overtaken");
   if (!site->group.ok()) return site->group.status();
   std::shared_ptr<Group> group = std::move(site->group).value();
   control_->SetGroup(rendezvous.generation, group);

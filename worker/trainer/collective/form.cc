@@ -58,7 +58,8 @@ Result<std::shared_ptr<Group>> FormGroup(const Rendezvous& rendezvous, const Env
                                          const std::function<bool()>& give_up) {
   int rank = rendezvous.rank, world_size = rendezvous.world_size;
   if (world_size == 1 && !cuda) {
-    return std::make_shared<Group>(rendezvous, c10::make_intrusive<c10d::HashStore>(), c10::make_intrusive<LocalBackend>());
+    return std::make_shared<Group>(rendezvous, c10::make_intrusive<c10d::HashStore>(),
+                                   c10::make_intrusive<LocalBackend>());
   }
   GT_ASSIGN_OR_RETURN(StorePtr store, ConnectStore(rendezvous, env, give_up));
   BackendPtr backend;

@@ -10,7 +10,8 @@
 
 namespace gt::trainer {
 
-// Blocks and may throw: for the builder thread. `give_up` turns true when the generation is overtaken. `cuda` is null on CPU.
+// Blocks and may throw: for the builder thread. `give_up` turns true when the generation is overtaken. `cuda` is null
+// on CPU.
 Result<std::shared_ptr<Group>> FormGroup(const Rendezvous& rendezvous, const Environment& env, CudaPlugin* cuda,
                                          const std::function<bool()>& give_up);
 

@@ -11,7 +11,8 @@ constexpr int kGlooThreads = 2;
 
 }  // namespace
 
-GlooBackend::GlooBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size, const std::string& address)
+GlooBackend::GlooBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world_size,
+                         const std::string& address)
     : AbortableBackend(rank, world_size) {
   auto options = c10d::ProcessGroupGloo::Options::create();
   options->timeout = kGlooTimeout;
@@ -47,16 +48,19 @@ c10::intrusive_ptr<c10d::Work> GlooBackend::Run(c10d::OpType op, int64_t numel, 
   return work;
 }
 
-c10::intrusive_ptr<c10d::Work> GlooBackend::allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) {
+c10::intrusive_ptr<c10d::Work> GlooBackend::allreduce(std::vector<at::Tensor>& tensors,
+                                                      const c10d::AllreduceOptions& options) {
   return Run(c10d::OpType::ALLREDUCE, tensors.at(0).numel(), [&] { return gloo_->allreduce(tensors, options); });
 }
 
-c10::intrusive_ptr<c10d::Work> GlooBackend::broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) {
+c10::intrusive_ptr<c10d::Work> GlooBackend::broadcast(std::vector<at::Tensor>& tensors,
+                                                      const c10d::BroadcastOptions& options) {
   return Run(c10d::OpType::BROADCAST, tensors.at(0).numel(), [&] { return gloo_->broadcast(tensors, options); });
 }
 
 c10::intrusive_ptr<c10d::Work> GlooBackend::allgather(std::vector<std::vector<at::Tensor>>& outputs,
-                                                      std::vector<at::Tensor>& inputs, const c10d::AllgatherOptions& options) {
+                                                      std::vector<at::Tensor>& inputs,
+                                                      const c10d::AllgatherOptions& options) {
   return Run(c10d::OpType::ALLGATHER, inputs.at(0).numel(), [&] { return gloo_->allgather(outputs, inputs, options); });
 }
 

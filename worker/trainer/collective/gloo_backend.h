@@ -16,8 +16,8 @@ class Store;
 
 namespace gt::trainer {
 
-// Collectives are issued by one thread; Abort and InFlight come from any. Its destructor may wait for Gloo's threads: let the
-// reaper run it.
+// Collectives are issued by one thread; Abort and InFlight come from any. Its destructor may wait for Gloo's threads:
+// let the reaper run it.
 class GlooBackend : public AbortableBackend {
  public:
   // Connects to all peers: blocks, throws. `address` is numeric: the one that this rank listens on.
@@ -25,9 +25,12 @@ class GlooBackend : public AbortableBackend {
   ~GlooBackend() override;
 
   const std::string getBackendName() const override { return "gt-gloo"; }
-  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) override;
-  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) override;
-  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
+                                           const c10d::BroadcastOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override;
   c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override;
 

@@ -12,9 +12,9 @@
 
 namespace gt::trainer {
 
-// Collectives are for the main thread and end with a Status; Abort and InFlight come from any thread. A tensor given to a
-// collective belongs to this generation: never live state, never used again after a failure. Dropping a group may block
-// (sockets, Gloo's threads): give the last reference to GroupBuilder::Reap.
+// Collectives are for the main thread and end with a Status; Abort and InFlight come from any thread. A tensor given to
+// a collective belongs to this generation: never live state, never used again after a failure. Dropping a group may
+// block (sockets, Gloo's threads): give the last reference to GroupBuilder::Reap.
 class Group : public Abortable {
  public:
   Group(Rendezvous rendezvous, c10::intrusive_ptr<c10d::Store> store, c10::intrusive_ptr<AbortableBackend> backend);

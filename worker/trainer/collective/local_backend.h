@@ -15,12 +15,14 @@ class LocalBackend : public AbortableBackend {
   c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions&) override {
     return Done(c10d::OpType::BROADCAST, tensors);
   }
-  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
-                                           const c10d::AllgatherOptions&) override {
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs, const c10d::AllgatherOptions&) override {
     outputs.at(0).at(0).copy_(inputs.at(0));
     return Done(c10d::OpType::ALLGATHER, outputs[0]);
   }
-  c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions&) override { return Done(c10d::OpType::BARRIER, {}); }
+  c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions&) override {
+    return Done(c10d::OpType::BARRIER, {});
+  }
   void Abort(const std::string&) override {}  // nothing here ever waits
   std::string InFlight() override { return "nothing"; }
 

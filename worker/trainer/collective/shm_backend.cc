@@ -28,7 +28,8 @@ class ShmBackend::InOperation {
  public:
   InOperation(ShmBackend* backend, const char* name, int64_t numel) : backend_(backend) {
     std::lock_guard lock(backend->mutex_);
-    backend->operation_ = "seq " + std::to_string(backend->operations_ + 1) + " " + name + " numel " + std::to_string(numel);
+    backend->operation_ =
+        "seq " + std::to_string(backend->operations_ + 1) + " " + name + " numel " + std::to_string(numel);
   }
   ~InOperation() {
     std::lock_guard lock(backend_->mutex_);
@@ -47,8 +48,8 @@ void ShmBackend::Meet() {
   if (!status.ok()) throw Aborted(status.message());
 }
 
-// Slots alternate: a rank that is ahead writes the other one, and it can be ahead by one operation only, because the next
-// meeting waits for those that still read.
+// Slots alternate: a rank that is ahead writes the other one, and it can be ahead by one operation only, because the
+// next meeting waits for those that still read.
 template <typename T>
 void ShmBackend::SumChunk(char* memory, size_t bytes) {
   int parity = NextParity();
@@ -70,7 +71,8 @@ void ShmBackend::SumChunk(char* memory, size_t bytes) {
   std::memcpy(slot(rank_) + begin, out + begin, length * sizeof(T));
   Meet();
   for (int rank = 0; rank < size_; ++rank)
-    if (rank != rank_) std::memcpy(out + first(rank), slot(rank) + first(rank), (first(rank + 1) - first(rank)) * sizeof(T));
+    if (rank != rank_)
+      std::memcpy(out + first(rank), slot(rank) + first(rank), (first(rank + 1) - first(rank)) * sizeof(T));
 }
 
 void ShmBackend::SumChunk(at::ScalarType type, char* memory, size_t bytes) {
@@ -83,7 +85,8 @@ void ShmBackend::SumChunk(at::ScalarType type, char* memory, size_t bytes) {
   }
 }
 
-c10::intrusive_ptr<c10d::Work> ShmBackend::allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) {
+c10::intrusive_ptr<c10d::Work> ShmBackend::allreduce(std::vector<at::Tensor>& tensors,
+                                                     const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = Only(tensors);
   TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, "all-reduce through shared memory only sums");
   InOperation operation(this, "ALLREDUCE", tensor.numel());
@@ -92,7 +95,8 @@ c10::intrusive_ptr<c10d::Work> ShmBackend::allreduce(std::vector<at::Tensor>& te
   return c10::make_intrusive<FinishedWork>(rank_, c10d::OpType::ALLREDUCE, tensors);
 }
 
-c10::intrusive_ptr<c10d::Work> ShmBackend::broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) {
+c10::intrusive_ptr<c10d::Work> ShmBackend::broadcast(std::vector<at::Tensor>& tensors,
+                                                     const c10d::BroadcastOptions& options) {
   const at::Tensor& tensor = Only(tensors);
   int root = static_cast<int>(options.rootRank);
   TORCH_CHECK(root >= 0 && root < size_, "no such root");

@@ -1,5 +1,5 @@
-// Collectives between the ranks of one host, through memory that they share. Sums run in rank order on every rank, so the
-// result depends neither on the layout of buckets nor on who came first.
+// Collectives between the ranks of one host, through memory that they share. Sums run in rank order on every rank, so
+// the result depends neither on the layout of buckets nor on who came first.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -10,16 +10,19 @@
 
 namespace gt::trainer {
 
-// Collectives are synchronous and issued by one thread; Abort and InFlight come from any. Takes one contiguous CPU tensor
-// each; all-reduce sums float, double, int32, int64.
+// Collectives are synchronous and issued by one thread; Abort and InFlight come from any. Takes one contiguous CPU
+// tensor each; all-reduce sums float, double, int32, int64.
 class ShmBackend : public AbortableBackend {
  public:
   ShmBackend(std::unique_ptr<ShmSegment> segment, int rank, int world_size);
 
   const std::string getBackendName() const override { return "gt-shm"; }
-  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors, const c10d::AllreduceOptions& options) override;
-  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors, const c10d::BroadcastOptions& options) override;
-  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs, std::vector<at::Tensor>& inputs,
+  c10::intrusive_ptr<c10d::Work> allreduce(std::vector<at::Tensor>& tensors,
+                                           const c10d::AllreduceOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> broadcast(std::vector<at::Tensor>& tensors,
+                                           const c10d::BroadcastOptions& options) override;
+  c10::intrusive_ptr<c10d::Work> allgather(std::vector<std::vector<at::Tensor>>& outputs,
+                                           std::vector<at::Tensor>& inputs,
                                            const c10d::AllgatherOptions& options) override;
   c10::intrusive_ptr<c10d::Work> barrier(const c10d::BarrierOptions& options) override;
 

@@ -104,7 +104,8 @@ Result<c10::intrusive_ptr<c10d::Store>> ConnectStore(const Rendezvous& rendezvou
   options.isServer = env.socket.empty() && !env.agent_store && rendezvous.rank == 0;
   if (!options.isServer) GT_RETURN_IF_ERROR(WaitForHost(rendezvous.store_addr, rendezvous.store_port, give_up));
   c10::intrusive_ptr<c10d::Store> store = c10::make_intrusive<c10d::TCPStore>(rendezvous.store_addr, options);
-  std::string prefix = "gridtrain/" + std::to_string(env.restart_count) + "/gen" + std::to_string(rendezvous.generation.value);
+  std::string prefix =
+      "gridtrain/" + std::to_string(env.restart_count) + "/gen" + std::to_string(rendezvous.generation.value);
   store = c10::make_intrusive<c10d::PrefixStore>(prefix, store);
   return store;
 }
@@ -117,9 +118,10 @@ std::string LocalAddressTowards(const std::string& host) {
     sockaddr_storage local{};
     socklen_t length = sizeof local;
     char text[NI_MAXHOST];
-    bool known = connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&  // sends nothing: asks the routing table
-                 getsockname(fd, reinterpret_cast<sockaddr*>(&local), &length) == 0 &&
-                 getnameinfo(reinterpret_cast<sockaddr*>(&local), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
+    bool known =
+        connect(fd, a->ai_addr, a->ai_addrlen) == 0 &&  // sends nothing: asks the routing table
+        getsockname(fd, reinterpret_cast<sockaddr*>(&local), &length) == 0 &&
+        getnameinfo(reinterpret_cast<sockaddr*>(&local), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0;
     close(fd);
     if (known) return text;
   }

@@ -11,8 +11,8 @@
 
 namespace gt::trainer {
 
-// A store that this rank serves for life, at a port of its node's address that it bound itself: any generation may choose it
-// as its host without a race for the port.
+// A store that this rank serves for life, at a port of its node's address that it bound itself: any generation may
+// choose it as its host without a race for the port.
 struct OwnStore {
   c10::intrusive_ptr<c10d::TCPStore> store;
   std::string address;
@@ -20,8 +20,8 @@ struct OwnStore {
 };
 Result<OwnStore> ServeOwnStore(const std::string& address);
 
-// The store of a generation. Blocks: connects with short retries until the host answers, `give_up` says true, or 60 s passed.
-// Throws what c10d throws.
+// The store of a generation. Blocks: connects with short retries until the host answers, `give_up` says true, or 60 s
+// passed. Throws what c10d throws.
 Result<c10::intrusive_ptr<c10d::Store>> ConnectStore(const Rendezvous& rendezvous, const Environment& env,
                                                      const std::function<bool()>& give_up);
 

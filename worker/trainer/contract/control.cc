@@ -154,7 +154,8 @@ void Control::AbortGroup(const std::string& why) {
   if (group_) group_->Abort(why);
 }
 
-Control::Event Control::Wait(Generation current, Millis timeout, const std::function<bool()>& done, bool preempt_counts) {
+Control::Event Control::Wait(Generation current, Millis timeout, const std::function<bool()>& done,
+                             bool preempt_counts) {
   std::unique_lock lock(mutex_);
   Event event = Event::kTimeout;
   changed_.wait_for(lock, std::chrono::milliseconds(timeout), [&] {

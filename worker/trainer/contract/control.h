@@ -1,8 +1,8 @@
 // What the outside wants of this rank, and how the rank answers. One control thread reads the launcher's socket and the
 // signals; the main thread asks, waits and sends. A newer rendezvous aborts whatever collective the main thread is in.
 //
-// Thread-safe. The control thread ends the process itself in three cases that the main thread may be too stuck to see: the
-// launcher is gone, `stop` was not obeyed within 5 s, a second SIGINT.
+// Thread-safe. The control thread ends the process itself in three cases that the main thread may be too stuck to see:
+// the launcher is gone, `stop` was not obeyed within 5 s, a second SIGINT.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -29,7 +29,8 @@ class Abortable {
   virtual std::string InFlight() = 0;              // the collectives that wait now, for people
 };
 
-// Blocks SIGTERM and SIGINT for this thread and all that it starts; the control thread reads them. Call it first of all.
+// Blocks SIGTERM and SIGINT for this thread and all that it starts; the control thread reads them. Call it first of
+// all.
 void BlockStopSignals();
 
 class Control {
@@ -41,8 +42,8 @@ class Control {
   bool has_launcher() const { return has_launcher_; }
 
   enum class Event { kDone, kRendezvous, kPreempt, kStop, kClosed, kTimeout };
-  // Waits for `done()` or for the first thing that happens to a rank of this generation. `done` is called under the lock;
-  // whoever makes it true calls Notify.
+  // Waits for `done()` or for the first thing that happens to a rank of this generation. `done` is called under the
+  // lock; whoever makes it true calls Notify.
   Event Wait(Generation current, Millis timeout, const std::function<bool()>& done, bool preempt_counts);
   void Notify();
 

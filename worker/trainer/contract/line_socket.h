@@ -21,8 +21,8 @@ class LineSocket {
   bool open() const { return fd_ >= 0; }
   void Close();
 
-  // Queues a line (with its newline) and writes what the peer takes at once; never blocks. False: the queue is full (256 KiB)
-  // and the line was dropped.
+  // Queues a line (with its newline) and writes what the peer takes at once; never blocks. False: the queue is full
+  // (256 KiB) and the line was dropped.
   bool Send(std::string_view line);
   size_t unsent_bytes() const { return outbox_.size(); }
   // Writes more of the queue. False when the peer is gone.

@@ -24,8 +24,10 @@ Result<CudaPlugin*> OpenCudaPlugin() {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     const char* reason = dlerror();
-    return Status(Code::kFailedPrecondition, "this rank has GPUs (GT_GPUS or CUDA_VISIBLE_DEVICES), but the GPU plug-in cannot be "
-                                             "loaded: " + std::string(reason ? reason : path) + kAdvice);
+    return Status(Code::kFailedPrecondition,
+                  "this rank has GPUs (GT_GPUS or CUDA_VISIBLE_DEVICES), but the GPU plug-in cannot be "
+                  "loaded: " +
+                      std::string(reason ? reason : path) + kAdvice);
   }
   auto* make = reinterpret_cast<CudaPlugin* (*)(uint32_t)>(dlsym(library, "gt_cuda_plugin"));
   CudaPlugin* plugin = make ? make(kCudaSeamVersion) : nullptr;

@@ -1,5 +1,5 @@
-// The seam to GPUs. Everything that links CUDA or NCCL lives in one plug-in, libgt_cuda.so beside the binary, opened when the
-// job has GPUs; the trainer itself runs where there is no CUDA at all.
+// The seam to GPUs. Everything that links CUDA or NCCL lives in one plug-in, libgt_cuda.so beside the binary, opened
+// when the job has GPUs; the trainer itself runs where there is no CUDA at all.
 //
 // The plug-in is built with the same LibTorch and exports one C function:
 //   extern "C" gt::trainer::CudaPlugin* gt_cuda_plugin(uint32_t version);   // null when it does not speak that version
@@ -26,8 +26,8 @@ class CudaPlugin {
   // The GPU of this rank on its host, made current for the calling thread. Errors say what is missing.
   virtual Result<at::Device> SelectDevice(int local_rank) = 0;
   // NCCL behind the abortable seam. Blocks; may throw.
-  virtual Result<c10::intrusive_ptr<AbortableBackend>> MakeBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
-                                                                   int world_size) = 0;
+  virtual Result<c10::intrusive_ptr<AbortableBackend>> MakeBackend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                                   int rank, int world_size) = 0;
   // Waits for all work that this thread has queued on the device.
   virtual void Synchronize() = 0;
 };

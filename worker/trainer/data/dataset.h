@@ -1,4 +1,5 @@
-// What a data format gives: samples that can be read in any order. A new format is one file here and one line in registry.cc.
+// What a data format gives: samples that can be read in any order. A new format is one file here and one line in
+// registry.cc.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -4,8 +4,8 @@
 
 namespace gt::trainer {
 
-// MNIST's format: a folder with train-images-idx3-ubyte and train-labels-idx1-ubyte, optionally the pair t10k-* as test set,
-// each plain or with .gz. Where only one pair exists, its every tenth sample (index % 10 == 9) is the test set.
+// MNIST's format: a folder with train-images-idx3-ubyte and train-labels-idx1-ubyte, optionally the pair t10k-* as test
+// set, each plain or with .gz. Where only one pair exists, its every tenth sample (index % 10 == 9) is the test set.
 Result<DataSets> OpenIdx(const DataSpec& spec, uint64_t seed);
 
 // Random images of MNIST's shape: for benchmarks. No test set.

@@ -40,7 +40,8 @@ class Reader {
       int code = Z_OK;
       const char* reason = gzerror(file_.get(), &code);
       if (got < 0) return Broken(code == Z_ERRNO ? "cannot be read" : std::string("is corrupt (") + reason + ")");
-      if (got == 0 || code == Z_BUF_ERROR) return Broken("ends too early: " + std::to_string(left - got) + " bytes are missing");
+      if (got == 0 || code == Z_BUF_ERROR)
+        return Broken("ends too early: " + std::to_string(left - got) + " bytes are missing");
       out->resize(old_size + static_cast<size_t>(got));
       left -= got;
     }
@@ -68,7 +69,9 @@ class Reader {
   int64_t offset_ = 0;
 };
 
-uint32_t BigEndian(const uint8_t* p) { return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3]; }
+uint32_t BigEndian(const uint8_t* p) {
+  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
+}
 
 }  // namespace
 

@@ -13,8 +13,9 @@ struct IdxFile {
   std::vector<uint8_t> bytes;  // product of dims
 };
 
-// Reads `path`, or `path`.gz where the former does not exist. `rank` is the number of dimensions that the file must have.
-// kNotFound when neither exists; kDataLoss naming file and offset when the content is not what its header promises.
+// Reads `path`, or `path`.gz where the former does not exist. `rank` is the number of dimensions that the file must
+// have. kNotFound when neither exists; kDataLoss naming file and offset when the content is not what its header
+// promises.
 Result<IdxFile> ReadIdx(const std::string& path, int rank);
 
 }  // namespace gt::trainer

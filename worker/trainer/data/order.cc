@@ -49,7 +49,8 @@ Cursor Advance(const Cursor& cursor, const StepSlice& slice, int64_t dataset_siz
   return slice.end < dataset_size ? Cursor{cursor.epoch, slice.end} : Cursor{cursor.epoch + 1, 0};
 }
 
-int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int world_size, int64_t samples_per_rank) {
+int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int world_size,
+                  int64_t samples_per_rank) {
   if (cursor.epoch >= epochs) return 0;
   int64_t per_step = samples_per_rank * world_size;
   auto steps = [&](int64_t samples) { return (samples + per_step - 1) / per_step; };

@@ -1,5 +1,5 @@
-// Which sample comes when: a pure function of (seed, epoch, global offset), so that any sequence of world sizes sees each
-// sample exactly once per epoch, and every rank can say what every other rank reads.
+// Which sample comes when: a pure function of (seed, epoch, global offset), so that any sequence of world sizes sees
+// each sample exactly once per epoch, and every rank can say what every other rank reads.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -16,8 +16,8 @@ struct Cursor {
   bool operator==(const Cursor&) const = default;
 };
 
-// A pseudo-random permutation of 0..size-1 that needs no memory: a Feistel network over the next power of four, walked until
-// it falls inside.
+// A pseudo-random permutation of 0..size-1 that needs no memory: a Feistel network over the next power of four, walked
+// until it falls inside.
 class Permutation {
  public:
   Permutation(uint64_t seed, int64_t epoch, int64_t size);
@@ -39,8 +39,8 @@ struct StepSlice {
   int64_t mine() const { return last - first; }
 };
 
-// `samples_per_rank` is batch size times accumulation. The last step of an epoch takes what is left, split as evenly as can
-// be; a rank may get none, yet it takes part: ranks never differ in step count.
+// `samples_per_rank` is batch size times accumulation. The last step of an epoch takes what is left, split as evenly as
+// can be; a rank may get none, yet it takes part: ranks never differ in step count.
 StepSlice SliceOf(const Cursor& cursor, int64_t dataset_size, int rank, int world_size, int64_t samples_per_rank);
 
 // After the step. At the end of an epoch it is {epoch + 1, 0}.

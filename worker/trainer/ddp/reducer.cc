@@ -30,7 +30,8 @@ std::vector<int64_t> RecordReadyOrder(const std::vector<at::Tensor>& parameters,
   std::vector<int64_t> order;
   std::vector<unsigned> hooks;
   for (size_t i = 0; i < parameters.size(); ++i)
-    hooks.push_back(parameters[i].register_hook([&order, i](const at::Tensor&) { order.push_back(static_cast<int64_t>(i)); }));
+    hooks.push_back(
+        parameters[i].register_hook([&order, i](const at::Tensor&) { order.push_back(static_cast<int64_t>(i)); }));
   run();
   for (size_t i = 0; i < parameters.size(); ++i) {
     parameters[i].remove_hook(hooks[i]);

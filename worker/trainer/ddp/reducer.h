@@ -1,5 +1,5 @@
-// Data parallelism over one group: c10d's Reducer with our rules. Gradients are summed, not averaged: the loss of each rank
-// already carries its share of the step's samples, which is also right when the shares differ.
+// Data parallelism over one group: c10d's Reducer with our rules. Gradients are summed, not averaged: the loss of each
+// rank already carries its share of the step's samples, which is also right when the shares differ.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -30,13 +30,14 @@ std::vector<int64_t> RecordReadyOrder(const std::vector<at::Tensor>& parameters,
 // For the main thread. Its gradients belong to its group: dropping it forgets them. Functions throw what c10d throws.
 class GradientReducer {
  public:
-  GradientReducer(std::shared_ptr<Group> group, const std::vector<at::Tensor>& parameters, const std::vector<int64_t>& order);
+  GradientReducer(std::shared_ptr<Group> group, const std::vector<at::Tensor>& parameters,
+                  const std::vector<int64_t>& order);
   ~GradientReducer();
 
   // Before the first forward of a step: forgets the gradients of the last one.
   void BeginStep();
-  // Before the backward pass that ends a step. Returns what to run backward on: `loss`, and the flags beside it. Backward
-  // passes before it, of earlier micro-steps, only accumulate.
+  // Before the backward pass that ends a step. Returns what to run backward on: `loss`, and the flags beside it.
+  // Backward passes before it, of earlier micro-steps, only accumulate.
   at::Tensor Attach(const at::Tensor& loss, const StepFlags& flags);
   // After that backward pass.
   struct Outcome {

@@ -83,7 +83,8 @@ Stepper::Outcome Stepper::Backward(GradientReducer& reducer, const StepSlice& sl
 Result<Stepper::Outcome> Stepper::Step(GradientReducer& reducer, const Group& group, bool preempt) {
   Counters& counters = state_->counters;
   int64_t size = data_->train->size();
-  StepSlice slice = SliceOf(counters.cursor, size, group.rank(), group.world_size(), spec_->batch_size * spec_->accumulate);
+  StepSlice slice =
+      SliceOf(counters.cursor, size, group.rank(), group.world_size(), spec_->batch_size * spec_->accumulate);
   std::vector<at::Tensor> buffers = CopyBuffers(state_->model());
   SeedStep(spec_->seed, counters.step, group.rank());
   Outcome outcome;

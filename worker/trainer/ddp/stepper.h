@@ -20,7 +20,8 @@ class Stepper {
  public:
   Stepper(const Spec* spec, const DataSets* data, TrainState* state, Precision* precision, at::Device device);
 
-  // One backward pass on a few samples, to learn the order of gradients and to touch every code path once. Changes nothing.
+  // One backward pass on a few samples, to learn the order of gradients and to touch every code path once. Changes
+  // nothing.
   std::vector<int64_t> WarmUp();
 
   struct Outcome {
@@ -28,8 +29,8 @@ class Stepper {
     bool preempt = false;    // some rank wants to leave
     int64_t samples = 0;     // over all ranks
   };
-  // Collective. The optimizer step is the unit of redo: on an error the state is what it was before. kUnavailable: the group
-  // broke or was aborted. kInternal: training itself failed; the loss is not finite, for example.
+  // Collective. The optimizer step is the unit of redo: on an error the state is what it was before. kUnavailable: the
+  // group broke or was aborted. kInternal: training itself failed; the loss is not finite, for example.
   Result<Outcome> Step(GradientReducer& reducer, const Group& group, bool preempt);
 
   // Collective: the accuracy over the whole test set, the same on all ranks.

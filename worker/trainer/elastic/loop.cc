@@ -55,7 +55,8 @@ Result<TrainingLoop::End> TrainingLoop::RunGeneration(const std::shared_ptr<Grou
   GT_RETURN_IF_ERROR(Heal(*group, *parts_.state));
   control.Send(EncodeJoined(generation_, parts_.state->counters.step));
   Log("generation " + std::to_string(generation_.value) + ": rank " + std::to_string(rank_) + " of " +
-      std::to_string(group->world_size()) + " over " + group->scheme() + ", at step " + std::to_string(parts_.state->counters.step));
+      std::to_string(group->world_size()) + " over " + group->scheme() + ", at step " +
+      std::to_string(parts_.state->counters.step));
   OpenWriter(*group);
   std::optional<GradientReducer> reducer;
   GT_RETURN_IF_ERROR(CatchTorch([&] { reducer.emplace(group, parts_.state->parameters(), parts_.ready_order); }));
@@ -79,7 +80,8 @@ Result<TrainingLoop::End> TrainingLoop::RunGeneration(const std::shared_ptr<Grou
 
 bool TrainingLoop::Done() const {
   const Counters& counters = parts_.state->counters;
-  return counters.cursor.epoch >= parts_.spec->epochs || (parts_.spec->max_steps > 0 && counters.step >= parts_.spec->max_steps);
+  return counters.cursor.epoch >= parts_.spec->epochs ||
+         (parts_.spec->max_steps > 0 && counters.step >= parts_.spec->max_steps);
 }
 
 bool TrainingLoop::EvaluationDue() const {
@@ -102,8 +104,8 @@ Status TrainingLoop::Evaluate(Group& group) {
 int64_t TrainingLoop::TotalSteps(const Group& group) const {
   const Counters& counters = parts_.state->counters;
   const Spec& spec = *parts_.spec;
-  int64_t total = counters.step + StepsLeft(counters.cursor, parts_.data->train->size(), spec.epochs, group.world_size(),
-                                            spec.batch_size * spec.accumulate);
+  int64_t total = counters.step + StepsLeft(counters.cursor, parts_.data->train->size(), spec.epochs,
+                                            group.world_size(), spec.batch_size * spec.accumulate);
   return spec.max_steps > 0 ? std::min(total, spec.max_steps) : total;
 }
 
@@ -159,17 +161,22 @@ void TrainingLoop::OpenWriter(const Group& group) {
   auto on_error = [this](const Status& status) {
     std::fprintf(stderr, "gt-trainer: checkpoint not written: %s\n", status.message().c_str());
   };
-  writer_ = std::make_unique<CheckpointWriter>(env.checkpoint_dir + "/" + env.attempt_uid, parts_.spec->checkpoint.keep, on_done,
-                                               on_error);
+  writer_ = std::make_unique<CheckpointWriter>(env.checkpoint_dir + "/" + env.attempt_uid, parts_.spec->checkpoint.keep,
+                                               on_done, on_error);
   next_checkpoint_ = MonotonicNow() + parts_.spec->checkpoint.every;
 }
 
 void TrainingLoop::StartCheckpoint() {
   const Counters& counters = parts_.state->counters;
   const Spec& spec = *parts_.spec;
-  writer_->Start(*parts_.state, {.attempt_uid = parts_.env->attempt_uid, .generation = generation_.value, .step = counters.step,
-                                 .cursor = counters.cursor, .samples = counters.samples,
-                                 .evaluated_epochs = counters.evaluated_epochs, .seed = spec.seed, .model = spec.model.name,
+  writer_->Start(*parts_.state, {.attempt_uid = parts_.env->attempt_uid,
+                                 .generation = generation_.value,
+                                 .step = counters.step,
+                                 .cursor = counters.cursor,
+                                 .samples = counters.samples,
+                                 .evaluated_epochs = counters.evaluated_epochs,
+                                 .seed = spec.seed,
+                                 .model = spec.model.name,
                                  .optimizer = spec.optimizer.name});
 }
 
@@ -205,8 +212,8 @@ void TrainingLoop::LogBench(const Group& group) {
   int64_t steps = parts_.state->counters.step - spec.bench_warmup;
   if (spec.bench_warmup < 0 || rank_ != 0 || steps <= 0 || bench_started_ == 0) return;
   std::printf("bench: %.3f ms/step over %lld steps, world %d, %s\n",
-              static_cast<double>(MonotonicNow() - bench_started_) / static_cast<double>(steps), static_cast<long long>(steps),
-              group.world_size(), group.scheme().c_str());
+              static_cast<double>(MonotonicNow() - bench_started_) / static_cast<double>(steps),
+              static_cast<long long>(steps), group.world_size(), group.scheme().c_str());
 }
 
 void TrainingLoop::Log(const std::string& line) const { std::printf("[rank %d] %s\n", rank_, line.c_str()); }

@@ -33,8 +33,8 @@ template void AddInto<double>(double*, const double*, int64_t);
 template void AddInto<int32_t>(int32_t*, const int32_t*, int64_t);
 template void AddInto<int64_t>(int64_t*, const int64_t*, int64_t);
 
-GT_VECTOR_CLONES void PoolReluRow(const float* top, const float* bottom, int64_t width, int64_t channels, float* __restrict out,
-                                  uint8_t* __restrict which) {
+GT_VECTOR_CLONES void PoolReluRow(const float* top, const float* bottom, int64_t width, int64_t channels,
+                                  float* __restrict out, uint8_t* __restrict which) {
   for (int64_t x = 0; x < width; ++x) {
     const float *a = top + 2 * x * channels, *b = a + channels, *c = bottom + 2 * x * channels, *d = c + channels;
     for (int64_t i = 0; i < channels; ++i) {

@@ -17,6 +17,7 @@ extern template void AddInto<int64_t>(int64_t*, const int64_t*, int64_t);
 constexpr uint8_t kPoolNone = 4;
 void PoolReluRow(const float* top, const float* bottom, int64_t width, int64_t channels, float* out, uint8_t* which);
 // Its gradient; writes both input rows fully.
-void PoolReluRowBackward(const float* gradient, const uint8_t* which, int64_t width, int64_t channels, float* top, float* bottom);
+void PoolReluRowBackward(const float* gradient, const uint8_t* which, int64_t width, int64_t channels, float* top,
+                         float* bottom);
 
 }  // namespace gt::trainer

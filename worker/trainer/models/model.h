@@ -1,5 +1,5 @@
-// What a model is: named parameters and buffers in one flat memory each, and a forward function of ATen operations. A new
-// model is one file here and one line in registry.cc.
+// What a model is: named parameters and buffers in one flat memory each, and a forward function of ATen operations. A
+// new model is one file here and one line in registry.cc.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -22,11 +22,12 @@ struct NamedTensor {
 class Model {
  public:
   virtual ~Model() = default;
-  // inputs: [batch, channels, height, width]; the answer: logits [batch, classes]. `training` switches dropout and the like.
+  // inputs: [batch, channels, height, width]; the answer: logits [batch, classes]. `training` switches dropout and the
+  // like.
   virtual at::Tensor Forward(const at::Tensor& inputs, bool training) = 0;
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }  // in the order of registration
-  const std::vector<NamedTensor>& buffers() const { return buffers_; }        // state without gradient, e.g. running means
+  const std::vector<NamedTensor>& buffers() const { return buffers_; }  // state without gradient, e.g. running means
   int64_t parameter_count() const;
 
  protected:
@@ -39,6 +40,7 @@ class Model {
 };
 
 // Makes the model that the spec names, its initial values drawn from `seed`.
-Result<std::unique_ptr<Model>> MakeModel(const ModelSpec& spec, const SampleShape& shape, int64_t classes, uint64_t seed);
+Result<std::unique_ptr<Model>> MakeModel(const ModelSpec& spec, const SampleShape& shape, int64_t classes,
+                                         uint64_t seed);
 
 }  // namespace gt::trainer

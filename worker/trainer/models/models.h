@@ -4,7 +4,8 @@
 
 namespace gt::trainer {
 
-// Two convolutions (32 and 64 channels, 3x3, ReLU, 2x2 max pooling), then 128 hidden units: 421,642 parameters on MNIST.
+// Two convolutions (32 and 64 channels, 3x3, ReLU, 2x2 max pooling), then 128 hidden units: 421,642 parameters on
+// MNIST.
 Result<std::unique_ptr<Model>> MakeSimpleCnn(const ModelSpec& spec, const SampleShape& shape, int64_t classes);
 
 // input - hidden - hidden - classes with ReLU.

@@ -62,8 +62,8 @@ class Fused : public torch::autograd::Function<Fused> {
 }  // namespace
 
 at::Tensor PoolRelu(const at::Tensor& x) {
-  bool fits = x.device().is_cpu() && x.scalar_type() == at::kFloat && x.dim() == 4 && x.size(2) % 2 == 0 && x.size(3) % 2 == 0 &&
-              x.is_contiguous(at::MemoryFormat::ChannelsLast);
+  bool fits = x.device().is_cpu() && x.scalar_type() == at::kFloat && x.dim() == 4 && x.size(2) % 2 == 0 &&
+              x.size(3) % 2 == 0 && x.is_contiguous(at::MemoryFormat::ChannelsLast);
   return fits ? Fused::apply(x) : at::relu(at::max_pool2d(x, 2));
 }
 

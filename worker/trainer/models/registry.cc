@@ -19,7 +19,8 @@ constexpr Entry kModels[] = {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> MakeModel(const ModelSpec& spec, const SampleShape& shape, int64_t classes, uint64_t seed) {
+Result<std::unique_ptr<Model>> MakeModel(const ModelSpec& spec, const SampleShape& shape, int64_t classes,
+                                         uint64_t seed) {
   std::string names;
   for (const Entry& entry : kModels) {
     if (entry.name == spec.name) {

@@ -15,8 +15,8 @@ namespace gt::trainer {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Step number `step` (the first is 1): changes the parameters that it was made for. Nothing may throw in here that did not
-  // throw in the step before.
+  // Step number `step` (the first is 1): changes the parameters that it was made for. Nothing may throw in here that
+  // did not throw in the step before.
   virtual void Step(const std::vector<at::Tensor>& gradients, int64_t step) = 0;
   // Its state, each slot flat and laid out as the parameters are. Zero before the first step.
   const std::vector<NamedTensor>& slots() const { return slots_; }
@@ -25,7 +25,8 @@ class Optimizer {
   std::vector<NamedTensor> slots_;
 };
 
-// What an optimizer is made of: the flat parameters, and how to cut something of their layout into one view per parameter.
+// What an optimizer is made of: the flat parameters, and how to cut something of their layout into one view per
+// parameter.
 struct OptimizerParts {
   at::Tensor flat;
   std::function<std::vector<at::Tensor>(const at::Tensor& flat)> cut;

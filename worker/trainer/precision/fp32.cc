@@ -7,7 +7,9 @@ namespace {
 
 class Fp32 : public Precision {
  public:
-  at::Tensor Forward(Model& model, const at::Tensor& inputs, bool training) override { return model.Forward(inputs, training); }
+  at::Tensor Forward(Model& model, const at::Tensor& inputs, bool training) override {
+    return model.Forward(inputs, training);
+  }
 };
 
 }  // namespace

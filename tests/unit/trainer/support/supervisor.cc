@@ -21,7 +21,8 @@ namespace gt::trainer::testing {
 namespace {
 
 int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 int FreePort() {
@@ -108,7 +109,8 @@ std::vector<RunResult> RunRanks(const std::string& spec_json, const std::vector<
   return results;
 }
 
-Supervisor::Supervisor(std::string spec_json, Variables variables) : folder_(MakeTempFolder()), variables_(std::move(variables)) {
+Supervisor::Supervisor(std::string spec_json, Variables variables)
+    : folder_(MakeTempFolder()), variables_(std::move(variables)) {
   socket_path_ = folder_ + "/socket";
   spec_path_ = folder_ + "/spec.json";
   std::ofstream(spec_path_) << spec_json;
@@ -116,7 +118,8 @@ Supervisor::Supervisor(std::string spec_json, Variables variables) : folder_(Mak
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, socket_path_.c_str(), sizeof address.sun_path - 1);
-  if (bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listen_fd_, 64) != 0) std::abort();
+  if (bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listen_fd_, 64) != 0)
+    std::abort();
 }
 
 Supervisor::~Supervisor() {
@@ -154,7 +157,8 @@ void Supervisor::Kill(int number, int signal) {
 }
 
 void Supervisor::Pump() {
-  for (int fd; (fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) strangers_.emplace_back(fd);
+  for (int fd; (fd = accept4(listen_fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;)
+    strangers_.emplace_back(fd);
   for (LineSocket& stranger : strangers_) {
     std::string line;
     if (!stranger.open() || !stranger.Receive()) stranger.Close();

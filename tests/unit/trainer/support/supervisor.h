@@ -64,7 +64,8 @@ struct RunResult {
   int code = -1;
   std::string output;  // stdout and stderr
 };
-std::vector<RunResult> RunRanks(const std::string& spec_json, const std::vector<Variables>& ranks, int timeout_ms = 60000);
+std::vector<RunResult> RunRanks(const std::string& spec_json, const std::vector<Variables>& ranks,
+                                int timeout_ms = 60000);
 // Variables of `world` ranks as torchrun would give them, meeting at a free port.
 std::vector<Variables> TorchrunVariables(int world, const Variables& more);
 

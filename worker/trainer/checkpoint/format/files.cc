@@ -16,7 +16,8 @@ namespace {
 constexpr size_t kChunkBytes = 1 << 20;
 
 // Calls `take` with every chunk of the file; returns its size.
-Result<int64_t> ReadChunks(const std::string& path, int64_t most_bytes, const std::function<void(const char*, size_t)>& take) {
+Result<int64_t> ReadChunks(const std::string& path, int64_t most_bytes,
+                           const std::function<void(const char*, size_t)>& take) {
   int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return ErrnoStatus(errno, path);
   std::vector<char> chunk(kChunkBytes);
@@ -45,7 +46,10 @@ DigestedFile::DigestedFile(int fd, std::string path, std::string name) : fd_(fd)
   digest_.name = std::move(name);
 }
 DigestedFile::DigestedFile(DigestedFile&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)), digest_(std::move(other.digest_)), sha256_(other.sha256_) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      digest_(std::move(other.digest_)),
+      sha256_(other.sha256_) {}
 DigestedFile::~DigestedFile() {
   if (fd_ >= 0) close(fd_);
 }

@@ -30,10 +30,19 @@ bool Read(const Json& json, const char* key, int64_t* out) {
 
 std::string EncodeManifest(const Manifest& m) {
   Json files = Json::array();
-  for (const FileDigest& file : m.files) files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
-  Json json = {{"format", kFormat}, {"attempt_uid", m.attempt_uid}, {"generation", m.generation}, {"step", m.step},
-               {"epoch", m.cursor.epoch}, {"offset", m.cursor.offset}, {"samples", m.samples},
-               {"evaluated_epochs", m.evaluated_epochs}, {"seed", m.seed}, {"model", m.model}, {"optimizer", m.optimizer},
+  for (const FileDigest& file : m.files)
+    files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+  Json json = {{"format", kFormat},
+               {"attempt_uid", m.attempt_uid},
+               {"generation", m.generation},
+               {"step", m.step},
+               {"epoch", m.cursor.epoch},
+               {"offset", m.cursor.offset},
+               {"samples", m.samples},
+               {"evaluated_epochs", m.evaluated_epochs},
+               {"seed", m.seed},
+               {"model", m.model},
+               {"optimizer", m.optimizer},
                {"files", files}};
   return json.dump(1) + "\n";
 }
@@ -44,10 +53,12 @@ Result<Manifest> ParseManifest(const std::string& text) {
   Manifest m;
   int64_t format = 0, generation = 0;
   if (!Read(json, "format", &format)) return Status(Code::kDataLoss, "the manifest has no format number");
-  if (format != kFormat) return Status(Code::kDataLoss, "the manifest has the unknown format " + std::to_string(format));
+  if (format != kFormat)
+    return Status(Code::kDataLoss, "the manifest has the unknown format " + std::to_string(format));
   auto seed = json.find("seed");
-  bool good = Read(json, "attempt_uid", &m.attempt_uid) && Read(json, "generation", &generation) && Read(json, "step", &m.step) &&
-              Read(json, "epoch", &m.cursor.epoch) && Read(json, "offset", &m.cursor.offset) && Read(json, "samples", &m.samples) &&
+  bool good = Read(json, "attempt_uid", &m.attempt_uid) && Read(json, "generation", &generation) &&
+              Read(json, "step", &m.step) && Read(json, "epoch", &m.cursor.epoch) &&
+              Read(json, "offset", &m.cursor.offset) && Read(json, "samples", &m.samples) &&
               Read(json, "evaluated_epochs", &m.evaluated_epochs) && Read(json, "model", &m.model) &&
               Read(json, "optimizer", &m.optimizer) && seed != json.end() && seed->is_number_unsigned();
   auto files = json.find("files");
@@ -72,8 +83,8 @@ Result<Manifest> VerifyCheckpoint(const std::string& folder) {
     Result<FileDigest> found = DigestOf(folder, wanted.name);
     if (!found.ok()) return Status(Code::kDataLoss, found.status().message());  // also when it is not there at all
     if (found->bytes != wanted.bytes) {
-      return Status(Code::kDataLoss, folder + "/" + wanted.name + " has " + std::to_string(found->bytes) + " bytes; its manifest says " +
-                                         std::to_string(wanted.bytes));
+      return Status(Code::kDataLoss, folder + "/" + wanted.name + " has " + std::to_string(found->bytes) +
+                                         " bytes; its manifest says " + std::to_string(wanted.bytes));
     }
     if (found->sha256 != wanted.sha256)
       return Status(Code::kDataLoss, folder + "/" + wanted.name + " is corrupt: its digest is not the manifest's");

@@ -25,7 +25,8 @@ Status ReadShape(const Json& json, std::vector<int64_t>* shape) {
   for (const Json& size : json) {
     if (!size.is_number_unsigned()) return bad;
     uint64_t value = size.get<uint64_t>();
-    if (value > uint64_t{1} << 40 || (value > 0 && count > (int64_t{1} << 40) / static_cast<int64_t>(value))) return bad;
+    if (value > uint64_t{1} << 40 || (value > 0 && count > (int64_t{1} << 40) / static_cast<int64_t>(value)))
+      return bad;
     shape->push_back(static_cast<int64_t>(value));
     count *= static_cast<int64_t>(value);
   }
@@ -39,7 +40,8 @@ Status ReadEntry(const Json& entry, const std::string& data, uint64_t* total_byt
   if (entry["dtype"] != "F32") return Status(Code::kDataLoss, "is not F32");
   GT_RETURN_IF_ERROR(ReadShape(entry["shape"], &out->shape));
   const Json& offsets = entry["data_offsets"];
-  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned())
     return Status(Code::kDataLoss, "has malformed offsets");
   uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
   uint64_t bytes = static_cast<uint64_t>(CountOf(out->shape)) * sizeof(float);
@@ -53,7 +55,8 @@ Status ReadEntry(const Json& entry, const std::string& data, uint64_t* total_byt
 
 }  // namespace
 
-Result<FileDigest> WriteSafetensors(const std::string& folder, const std::string& name, const std::vector<TensorBytes>& tensors) {
+Result<FileDigest> WriteSafetensors(const std::string& folder, const std::string& name,
+                                    const std::vector<TensorBytes>& tensors) {
   Json header = Json::object();
   uint64_t offset = 0;
   for (const TensorBytes& tensor : tensors) {
@@ -79,7 +82,8 @@ Result<std::map<std::string, StoredTensor>> ReadSafetensors(const std::string& p
   if (file.size() < sizeof length) return broken("is too short for a header");
   std::memcpy(&length, file.data(), sizeof length);
   if (length > kMostHeaderBytes || length > file.size() - sizeof length) return broken("is torn within its header");
-  Json header = Json::parse(file.begin() + sizeof length, file.begin() + static_cast<std::ptrdiff_t>(sizeof length + length), nullptr,
+  Json header = Json::parse(file.begin() + sizeof length,
+                            file.begin() + static_cast<std::ptrdiff_t>(sizeof length + length), nullptr,
                             /*allow_exceptions=*/false);
   if (!header.is_object()) return broken("has a header that is not JSON");
   std::string data = file.substr(sizeof length + length);
@@ -90,7 +94,8 @@ Result<std::map<std::string, StoredTensor>> ReadSafetensors(const std::string& p
     Status status = ReadEntry(entry, data, &total, &tensors[name]);
     if (!status.ok()) return broken(": tensor " + name + " " + status.message());
   }
-  if (total != data.size()) return broken("holds " + std::to_string(data.size()) + " bytes of data, not " + std::to_string(total));
+  if (total != data.size())
+    return broken("holds " + std::to_string(data.size()) + " bytes of data, not " + std::to_string(total));
   return tensors;
 }
 

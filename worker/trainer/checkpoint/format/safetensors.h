@@ -1,5 +1,5 @@
-// The safetensors format: u64 little-endian length of a JSON header {"name": {"dtype", "shape", "data_offsets"}}, then raw
-// data. Readable by the Python package of that name. Float32 only: that is what our checkpoints hold.
+// The safetensors format: u64 little-endian length of a JSON header {"name": {"dtype", "shape", "data_offsets"}}, then
+// raw data. Readable by the Python package of that name. Float32 only: that is what our checkpoints hold.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -17,7 +17,8 @@ struct TensorBytes {
   const float* data = nullptr;  // contiguous; must outlive the call
 };
 
-Result<FileDigest> WriteSafetensors(const std::string& folder, const std::string& name, const std::vector<TensorBytes>& tensors);
+Result<FileDigest> WriteSafetensors(const std::string& folder, const std::string& name,
+                                    const std::vector<TensorBytes>& tensors);
 
 struct StoredTensor {
   std::vector<int64_t> shape;

@@ -85,10 +85,12 @@ Result<std::unique_ptr<ShmSegment>> ShmSegment::Create(int world_size, size_t sl
   segment->fd_ = memfd_create("gridtrain-group", MFD_CLOEXEC);
   if (segment->fd_ < 0) return ErrnoStatus(errno, "memfd_create");
   size_t bytes = (sizeof(Header) + kPage - 1) / kPage * kPage + 2 * static_cast<size_t>(world_size) * slot_bytes;
-  if (ftruncate(segment->fd_, static_cast<off_t>(bytes)) != 0) return ErrnoStatus(errno, "ftruncate of the shared segment");
+  if (ftruncate(segment->fd_, static_cast<off_t>(bytes)) != 0)
+    return ErrnoStatus(errno, "ftruncate of the shared segment");
   GT_RETURN_IF_ERROR(segment->Map(segment->fd_));
   new (segment->header_) Header{};
-  if (getrandom(&segment->header_->nonce, sizeof segment->header_->nonce, 0) < 0) return ErrnoStatus(errno, "getrandom");
+  if (getrandom(&segment->header_->nonce, sizeof segment->header_->nonce, 0) < 0)
+    return ErrnoStatus(errno, "getrandom");
   segment->header_->ranks[0].pid = getpid();
   return segment;
 }
@@ -97,10 +99,12 @@ std::string ShmSegment::Handle() const {
   return std::to_string(getpid()) + ":" + std::to_string(fd_) + ":" + std::to_string(header_->nonce);
 }
 
-Result<std::unique_ptr<ShmSegment>> ShmSegment::Open(const std::string& handle, int rank, int world_size, size_t slot_bytes) {
+Result<std::unique_ptr<ShmSegment>> ShmSegment::Open(const std::string& handle, int rank, int world_size,
+                                                     size_t slot_bytes) {
   int pid = 0, fd = 0;
   unsigned long long nonce = 0;
-  if (std::sscanf(handle.c_str(), "%d:%d:%llu", &pid, &fd, &nonce) != 3 || rank >= world_size || world_size > kMostRanks)
+  if (std::sscanf(handle.c_str(), "%d:%d:%llu", &pid, &fd, &nonce) != 3 || rank >= world_size ||
+      world_size > kMostRanks)
     return Status(Code::kInvalidArgument, "not a shared segment: '" + handle + "'");
   std::unique_ptr<ShmSegment> segment(new ShmSegment(rank, world_size, slot_bytes));
   std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);

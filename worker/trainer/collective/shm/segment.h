@@ -23,19 +23,21 @@ class ShmSegment {
   // Where rank 0's segment is, as text for the store: "<pid>:<fd>:<nonce>".
   static Result<std::unique_ptr<ShmSegment>> Create(int world_size, size_t slot_bytes);
   std::string Handle() const;
-  static Result<std::unique_ptr<ShmSegment>> Open(const std::string& handle, int rank, int world_size, size_t slot_bytes);
+  static Result<std::unique_ptr<ShmSegment>> Open(const std::string& handle, int rank, int world_size,
+                                                  size_t slot_bytes);
   ~ShmSegment();
   // Once every peer has mapped it, the descriptor is not needed any more.
   void CloseDescriptor();
 
   // Slot `parity` (0 or 1) of a rank: slot_bytes of memory that all may read.
   char* slot(int parity, int rank) const {
-    return data_ + (static_cast<size_t>(parity) * static_cast<size_t>(world_size_) + static_cast<size_t>(rank)) * slot_bytes_;
+    return data_ +
+           (static_cast<size_t>(parity) * static_cast<size_t>(world_size_) + static_cast<size_t>(rank)) * slot_bytes_;
   }
   size_t slot_bytes() const { return slot_bytes_; }
 
-  // Returns when every rank has called Meet as often as this one. kUnavailable when aborted or when a peer's process is gone.
-  // Spins briefly, then sleeps on a futex.
+  // Returns when every rank has called Meet as often as this one. kUnavailable when aborted or when a peer's process is
+  // gone. Spins briefly, then sleeps on a futex.
   Status Meet();
   void Abort(const std::string& why);
 

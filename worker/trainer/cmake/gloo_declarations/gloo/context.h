@@ -1,5 +1,5 @@
-// Declarations that c10d's ProcessGroupGloo.hpp needs to compile. Nothing of ours constructs or derives from these types:
-// a vtable of theirs in our binary would not match the library's (a test checks that there is none).
+// Declarations that c10d's ProcessGroupGloo.hpp needs to compile. Nothing of ours constructs or derives from these
+// types: a vtable of theirs in our binary would not match the library's (a test checks that there is none).
 #pragma once
 #include <chrono>
 #include <memory>
