@@ -73,6 +73,8 @@ for name in "${names[@]}"; do
   a=$(median <"$work/a") b=$(median <"$work/b")
   ratio=$(awk -v a="$a" -v b="$b" 'BEGIN {printf "%.3f", a / b}')
   echo "$name $ratio  (gt-trainer over $collective $a ms/step, torchrun DDP over gloo $b ms/step; 2 ranks x 1 thread, median of $rounds)"
-  entries+="${entries:+, }\"$name\": {\"value\": $ratio, \"unit\": \"ratio\", \"ours_ms\": $a, \"peer_ms\": $b, \"peer\": \"torchrun DDP 2.11.0\"}"
+  figure=${name#step_ratio_}
+  entries+="${entries:+,}
+ \"$name\": $ratio, \"step_${figure}_ms\": $a, \"step_${figure}_torchrun_ms\": $b"
 done
-[[ -z $json ]] || echo "{$entries}" >"$json"
+[[ -z $json ]] || printf '{%s\n}\n' "$entries" >"$json"
