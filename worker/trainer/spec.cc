@@ -66,8 +66,8 @@ class ObjectReader {
       for (const std::string& name : known_) known = known || name == key;
       if (known) continue;
       std::string nearest = Nearest(key, known_);
-      return Status(Code::kInvalidArgument, "unknown key " + PathOf(key.c_str()) +
-                                                (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+      std::string hint = nearest.empty() ? "" : "; did you mean " + PathOf(nearest.c_str()) + "?";
+      return Status(Code::kInvalidArgument, "unknown key " + PathOf(key.c_str()) + hint);
     }
     return OkStatus();
   }

@@ -50,7 +50,7 @@ TEST(Environment, WantsAGpuWhenToldSo) {
 
 TEST(Messages, ReadsARendezvous) {
   auto message = ParseLauncherMessage(
-      R"({"type":"rendezvous","generation":3,"rank":1,"world_size":2,"store_addr":"10.0.0.1","store_port":4000,"later":1})");
+      R"({"type":"rendezvous","generation":3,"rank":1,"world_size":2,"store_addr":"10.0.0.1","store_port":4000,"x":1})");
   ASSERT_TRUE(message);
   EXPECT_EQ(message->kind, LauncherMessage::Kind::kRendezvous);
   EXPECT_EQ(message->rendezvous.generation, Generation{3});

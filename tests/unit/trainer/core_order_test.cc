@@ -56,7 +56,9 @@ TEST(Slices, CoverEachSampleOnceOverRandomWorldSizes) {
     while (cursor.epoch < 2) {
       if (rng.OneIn(3)) world = 1 + static_cast<int>(rng.Below(9)), predicted = -1;
       int64_t left = StepsLeft(cursor, size, 2, world, batch);
-      if (predicted >= 0) EXPECT_EQ(left, predicted);
+      if (predicted >= 0) {
+        EXPECT_EQ(left, predicted);
+      }
       predicted = left - 1;
       Permutation order(9, cursor.epoch, size);
       StepSlice any{};

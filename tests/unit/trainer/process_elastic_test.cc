@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <filesystem>
-#include <utility>
 
 #include "tests/unit/trainer/support/supervisor.h"
 #include "worker/trainer/checkpoint/format/manifest.h"
@@ -44,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Schemes, Elastic, ::testing::Values("gloo", "shm"));
 // A rank is killed, its replacement healed by the survivor; later the rank that served the store. The end is
 // bit-identical to that of a run that nobody disturbed.
 TEST_P(Elastic, KilledRanksAreReplacedAndChangeNothing) {
-  constexpr int64_t kEpochs = 150;
+  constexpr int64_t kEpochs = 60;
   std::string undisturbed;
   {
     Supervisor calm(Spec(kEpochs).dump(), Collective());
@@ -53,7 +52,7 @@ TEST_P(Elastic, KilledRanksAreReplacedAndChangeNothing) {
     EXPECT_EQ(calm.ExitCode(1), 0) << calm.Output(1);
     EXPECT_EQ(calm.ExitCode(0), 0) << calm.Output(0);
     undisturbed = LastDigest(calm);
-    ASSERT_EQ(undisturbed.rfind("2400 ", 0), 0u) << undisturbed;
+    ASSERT_EQ(undisturbed.rfind("960 ", 0), 0u) << undisturbed;
   }
   Supervisor wild(Spec(kEpochs).dump(), Collective());
   for (int rank : {0, 1}) wild.Start(rank);
@@ -81,9 +80,9 @@ TEST_P(Elastic, ANewerRendezvousFreesARankThatWaitsForAHungPeer) {
   ASSERT_TRUE(supervisor.Form(2));
   ASSERT_TRUE(supervisor.Until([&] { return StepOf(supervisor, 0) > 0; }));
   supervisor.Kill(1, SIGSTOP);
-  int64_t stuck = -1;
-  ASSERT_FALSE(
-      supervisor.Until([&] { return std::exchange(stuck, StepOf(supervisor, 0)) != StepOf(supervisor, 0); }, 300));
+  int64_t stuck = 0;
+  do stuck = StepOf(supervisor, 0);  // until what was under way has arrived
+  while (supervisor.Until([&] { return StepOf(supervisor, 0) != stuck; }, 1500));
   ASSERT_TRUE(supervisor.Form(1));  // rank 0 goes on alone
   ASSERT_TRUE(supervisor.Until([&] { return StepOf(supervisor, 0) > stuck + 10; })) << supervisor.Output(0);
   EXPECT_EQ(supervisor.Last(0, "joined").value("generation", 0), 2);
@@ -139,7 +138,7 @@ TEST(Contract, ARankDoesNotOutliveItsLauncher) {
 }
 
 TEST(Contract, ProgressIsRateLimitedAndEndsWithTheTotal) {
-  Supervisor supervisor(Spec(60).dump(), {});
+  Supervisor supervisor(Spec(20).dump(), {});
   supervisor.Start(0);
   ASSERT_TRUE(supervisor.Form(1));
   EXPECT_EQ(supervisor.ExitCode(0), 0) << supervisor.Output(0);
@@ -150,7 +149,7 @@ TEST(Contract, ProgressIsRateLimitedAndEndsWithTheTotal) {
   json done = supervisor.Last(0, "progress");
   EXPECT_EQ(done.value("phase", ""), "done");
   EXPECT_EQ(done.value("step", 0), done.value("total_steps", -1));
-  EXPECT_EQ(supervisor.Last(0, "finished").value("step", 0), 60 * 32);
+  EXPECT_EQ(supervisor.Last(0, "finished").value("step", 0), 20 * 32);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::unique_ptr<Model> Make(const std::string& name, uint64_t seed = 0, int64_t 
   return MakeModel({.name = name, .hidden = hidden}, {1, 28, 28}, 10, seed).value();
 }
 
-TEST(Models, HaveTheSizesOfTheirPaper) {
+TEST(Models, HaveTheirKnownSizes) {
   EXPECT_EQ(Make("simple_cnn")->parameter_count(), 421642);
   EXPECT_EQ(Make("mlp")->parameter_count(), 784 * 128 + 128 + 128 * 128 + 128 + 128 * 10 + 10);
   EXPECT_EQ(Make("mlp", 0, 32)->parameter_count(), 784 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10);
