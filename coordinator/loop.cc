@@ -15,6 +15,10 @@ size_t CountSubmits(const LoopItem& item) {
   return std::count_if(item.commands.begin(), item.commands.end(), [](const Command& c) { return std::holds_alternative<SubmitJob>(c); });
 }
 
+bool EndsASession(const LoopItem& item) {
+  return std::any_of(item.commands.begin(), item.commands.end(), [](const Command& c) { return std::holds_alternative<NodeGone>(c); });
+}
+
 }  // namespace
 
 void Loop::Start() {
@@ -139,7 +143,9 @@ void Loop::Work(Taken taken) {
     WorkHeld(&taken, now);
   } else {
     std::vector<Heard> heard;
-    if (now.mono >= next_gather_ || now.mono >= body_->NextDeadline()) {
+    // What a session that ends was heard last must not go with it.
+    bool ends = std::any_of(taken.items.begin(), taken.items.end(), EndsASession);
+    if (ends || now.mono >= next_gather_ || now.mono >= body_->NextDeadline()) {
       heard = heard_.Gather();
       next_gather_ = now.mono + options_.gather_every;
     }

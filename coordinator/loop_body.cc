@@ -50,6 +50,8 @@ void LoopBody::Finish() {
   for (Waiting& waiting : waiting_)
     if (waiting.done) waiting.done(OkStatus(), replies.subspan(waiting.first, waiting.count));
   waiting_.clear();
+  for (uint64_t session : engine_->sessions().TakeEnded())
+    if (outputs_.end) outputs_.end(session);
   for (uint64_t session : engine_->sessions().Due())
     if (std::optional<Orders> orders = engine_->sessions().NextOrders(session, engine_->state()))
       outputs_.send(*std::move(orders), engine_->state());

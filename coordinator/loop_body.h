@@ -30,6 +30,9 @@ struct LoopOutputs {
   std::function<void(const Batch&, const ClusterState&)> publish;
   // Orders for one session's stream; `state` serves to look up the jobs that they name.
   std::function<void(Orders, const ClusterState&)> send;
+  // The session was ended from this side (its node is lost): cut its stream, so that the worker comes back anew. May be
+  // empty where there are no streams.
+  std::function<void(uint64_t session)> end;
   // A commit failed for good. Must not return in the program; in the simulator it marks the coordinator as dead.
   std::function<void(const Status&)> fatal;
 };

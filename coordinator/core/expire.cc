@@ -57,7 +57,7 @@ void OnLeaseDue(Turn& turn, NodeId id) {
   if (turn.now.mono < lost_at) return turn.emit(NodeLeaseRearmed{id, lost_at});
   if (turn.now.mono < lost_at + turn.policy.mass_loss_hold && MostAreSilent(turn))
     return turn.emit(NodeLeaseRearmed{id, turn.now.mono + turn.policy.beat});
-  if (std::optional<uint64_t> session = turn.sessions->SessionOf(id)) turn.sessions->Close(*session);
+  if (std::optional<uint64_t> session = turn.sessions->SessionOf(id)) turn.sessions->End(*session);
   turn.emit(NodeLost{id, turn.now.mono - node.last_heard});
   std::set<Uid> held = node.held;
   for (const Uid& uid : held) {

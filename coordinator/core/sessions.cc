@@ -75,6 +75,11 @@ void Sessions::Close(uint64_t session) {
   due_.erase(session);
 }
 
+void Sessions::End(uint64_t session) {
+  Close(session);
+  ended_.push_back(session);
+}
+
 std::optional<NodeId> Sessions::NodeOf(uint64_t session) const {
   auto found = sessions_.find(session);
   return found == sessions_.end() ? std::nullopt : std::optional(found->second.node);

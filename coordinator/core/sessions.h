@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "coordinator/core/event.h"
@@ -19,6 +20,10 @@ class Sessions {
   // A stream was accepted for the node; a previous session of it ends. All that the node should run is due (a snapshot).
   void Open(uint64_t session, NodeId node);
   void Close(uint64_t session);
+  // We end it, not the stream: what still comes on it counts for nothing, so the edge must cut the stream (TakeEnded), or
+  // its worker would believe that it is still in.
+  void End(uint64_t session);
+  std::vector<uint64_t> TakeEnded() { return std::exchange(ended_, {}); }
   // The node to which the session belongs, or nullopt for one that was never accepted or was replaced.
   std::optional<NodeId> NodeOf(uint64_t session) const;
   std::optional<uint64_t> SessionOf(NodeId node) const;
@@ -59,6 +64,7 @@ class Sessions {
   std::unordered_map<uint64_t, Session> sessions_;
   std::unordered_map<NodeId, uint64_t> by_node_;
   std::set<uint64_t> due_;
+  std::vector<uint64_t> ended_;
 };
 
 }  // namespace gt

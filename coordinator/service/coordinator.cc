@@ -134,6 +134,7 @@ std::unique_ptr<LoopBody> Coordinator::Parts::MakeBody(ClusterState state) {
   outputs.commit = [this](const Batch& batch, const ClusterState& now) { return Commit(batch, now); };
   outputs.publish = [this](const Batch& batch, const ClusterState& now) { watchers.Publish(batch, now); };
   outputs.send = [this](Orders orders, const ClusterState& now) { edge->Send(std::move(orders), now); };
+  outputs.end = [this](uint64_t session) { edge->End(session); };
   outputs.fatal = options.fatal;
   return std::make_unique<LoopBody>(std::move(engine), std::move(outputs));
 }

@@ -128,8 +128,8 @@ void SyncStream::Ping(uint64_t ping, std::function<void()> answered) {
   MaybeWrite();
 }
 
-void SyncStream::Abort() {
-  Close(grpc::Status(grpc::StatusCode::ABORTED, "another stream speaks for this node now"));
+void SyncStream::Abort(const std::string& why) {
+  Close(grpc::Status(grpc::StatusCode::ABORTED, why));
   std::lock_guard lock(mutex_);
   if (context_ != nullptr) context_->TryCancel();
 }

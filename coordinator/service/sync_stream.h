@@ -33,7 +33,7 @@ class SyncStream final : public grpc::ServerBidiReactor<wire::NodeReport, wire::
   // Asks the worker to answer; `answered` is called at most once, when it does.
   void Ping(uint64_t ping, std::function<void()> answered);
   // Ends it now, whatever the peer does.
-  void Abort();
+  void Abort(const std::string& why);
   // Ends it in an orderly way.
   void Close(const grpc::Status& status);
 

@@ -76,7 +76,7 @@ void WorkerEdge::Answered(const Stream& stream, const Status& status, const Repl
     if (auto it = streams_.find(hello.replaces); it != streams_.end()) replaced = it->second;
     by_name_[stream->node_name()] = stream->session();
   }
-  if (replaced) replaced->Abort();
+  if (replaced) replaced->Abort("another stream speaks for this node now");
   wire::Welcome welcome;
   welcome.set_epoch(options_.epoch.value);
   welcome.set_beat_ms(options_.policy.beat);
@@ -121,6 +121,10 @@ const wire::JobLaunch* WorkerEdge::LaunchOf(JobId id, const ClusterState& state)
   }
   if (launches_.size() >= kMaxLaunchesKept) launches_.clear();
   return &(launches_[id] = *std::move(launch));
+}
+
+void WorkerEdge::End(uint64_t session) {
+  if (Stream stream = Find(session)) stream->Abort("this node was silent for too long and counts as lost");
 }
 
 void WorkerEdge::Send(Orders orders, const ClusterState& state) {

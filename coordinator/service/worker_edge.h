@@ -38,6 +38,8 @@ class WorkerEdge {
 
   // --- from the loop's thread
   void Send(Orders orders, const ClusterState& state);
+  // The node is lost: its worker has to come back anew, should it still be there.
+  void End(uint64_t session);
 
   // Ends every stream; no new one is let in. Workers come back to the next coordinator.
   void CloseAll();

@@ -31,6 +31,19 @@ TEST(Nodes, ASilentNodeIsLostAfterItsLeaseAndItsGangStartsElsewhere) {
   EXPECT_EQ(world.TheAttempt(job).number, 2u);
 }
 
+// A worker that was stopped for a while wakes up on a stream that still works: it must not believe that it is still in.
+TEST(Nodes, TheStreamOfALostNodeIsCut) {
+  World world;
+  world.Join("a");
+  world.Join("b");
+  std::optional<uint64_t> session = world.engine.sessions().SessionOf(world.TheNode("a").id);
+  world.AdvanceBeating(29 * kSecond, {"b"});
+  EXPECT_TRUE(world.engine.sessions().TakeEnded().empty());
+  world.AdvanceBeating(2 * kSecond, {"b"});
+  EXPECT_EQ(world.TheNode("a").state, NodeState::kLost);
+  EXPECT_EQ(world.engine.sessions().TakeEnded(), std::vector<uint64_t>{*session});
+}
+
 TEST(Nodes, ADeadNodeIsBlamedThoughTheSurvivorFailsFirst) {
   World world;
   world.Join("a");
