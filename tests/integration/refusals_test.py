@@ -132,8 +132,8 @@ class Refusals(ClusterTest):
         self.assertIn(str(self.cluster.dir / "a"), run.stderr)
         run = self.daemon("gt-worker", "--data-dir", self.cluster.dir / "a-too", "--node-name", "a")
         self.cluster.end_launcher("a-too")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn("a", run.stderr)
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("another worker with the name 'a' is connected", run.stderr)
         self.assertEqual(self.cluster.nodes_up(), ["a"])
 
     @unittest.skipUnless(os.getuid() == 0, "only root could run ranks as root")
@@ -142,17 +142,13 @@ class Refusals(ClusterTest):
         self.cluster.gtctl("wait", job)
         self.assertEqual(self.cluster.out(job).strip(), "nobody")
         self.cluster.start_worker("rooted", "--set", "job_user=root")
+        self.cluster.gtctl("nodes", "drain", "a", "--reason", "test")
         try:
-            job = self.cluster.submit("--set", "retry.infra=0", "--cpus", "1", "--", "id", "-un")
-            blocked = self.cluster.submit("--cpus", str(os.cpu_count()), "--set", "retry.infra=0", "--", "id", "-un")
-            self.cluster.gtctl("wait", job, blocked)
-            for one in (job, blocked):
-                if self.cluster.status(one)["job"]["node_names"] == ["rooted"]:
-                    self.assertEqual(self.cluster.state(one), "FAILED")
-                    self.assertIn("allow_root_jobs", self.cluster.gtctl("status", one).out)
-                    return
-            self.fail("nothing was placed on the node")
+            job = self.cluster.submit("--set", "retry.infra=0", "--", "id", "-un")
+            self.assertEqual(self.cluster.gtctl("wait", job).code, 12)
+            self.assertIn("allow_root_jobs", self.cluster.gtctl("status", job).out)
         finally:
+            self.cluster.gtctl("nodes", "undrain", "a")
             self.cluster.kill("rooted")
             self.cluster.end_launcher("rooted")
 
