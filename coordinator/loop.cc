@@ -1,5 +1,7 @@
 #include "coordinator/loop.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -86,6 +88,7 @@ Status Loop::QueryAndWait(std::function<void(const LoopView&)> question, Millis 
 }
 
 void Loop::Run() {
+  pthread_setname_np(pthread_self(), "gt-loop");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     Sleep(&lock);

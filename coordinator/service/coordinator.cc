@@ -23,7 +23,7 @@
 namespace gt {
 namespace {
 
-constexpr int kPoolThreads = 2, kLogThreads = 2;
+constexpr int kPoolThreads = 8, kLogThreads = 2;  // they mostly wait: for the disk, or for the loop between two commits
 constexpr size_t kMaxWaitingReads = 4096;
 constexpr Millis kStopWithin = 500;
 

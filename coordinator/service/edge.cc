@@ -1,5 +1,7 @@
 #include "coordinator/service/edge.h"
 
+#include <pthread.h>
+
 #include <charconv>
 
 #include "common/base/vocabulary.h"
@@ -77,6 +79,7 @@ void WorkPool::Stop() {
 }
 
 void WorkPool::Loop() {
+  pthread_setname_np(pthread_self(), "gt-pool");
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });

@@ -1,5 +1,7 @@
 #include "coordinator/service/housekeeper.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <unordered_set>
 
@@ -22,6 +24,7 @@ void Housekeeper::Stop() {
 }
 
 void Housekeeper::Run() {
+  pthread_setname_np(pthread_self(), "gt-housekeeper");
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kEvery, [this] { return stopping_; })) {
     lock.unlock();

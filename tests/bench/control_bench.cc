@@ -1,7 +1,7 @@
 // What the control plane costs: durable submits by 1, 8 and 64 clients, submits of many jobs a request, and tasks that do
 // nothing on 1, 4 and 16 nodes, with the coordinator's CPU time a task. Real gt-coordinator on loopback; workers only pretend,
 // so no process is started. Prints one line a figure: name, value, unit, and what it was measured against.
-//   control_bench GT_COORDINATOR [seconds a figure, default 3]
+//   control_bench GT_COORDINATOR [seconds a figure, default 3] [noop|submit|batch: only these]
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -108,15 +108,19 @@ struct Bench {
 };
 
 int Main(int argc, char** argv) {
-  if (argc < 2) return std::fputs("usage: control_bench GT_COORDINATOR [SECONDS]\n", stderr), 2;
+  if (argc < 2) return std::fputs("usage: control_bench GT_COORDINATOR [SECONDS] [noop|submit|batch]\n", stderr), 2;
   CoordinatorProcess coordinator(argv[1]);
   Status started = coordinator.Start({"--set", "log.level=warn"});
   if (!started.ok()) return std::fprintf(stderr, "%s\n", started.message().c_str()), 1;
   Bench bench{&coordinator, argc > 2 ? std::atof(argv[2]) : 3.0};
   Print("fdatasync_ms", FdatasyncMillis(coordinator.dir()), "ms", "4 KiB appended, same disk: the floor");
-  for (int nodes : {1, 4, 16}) bench.Noops(nodes, 50'000, 256);
-  for (int clients : {1, 8, 64}) bench.Submits(clients);
-  bench.BatchSubmits();
+  std::string only = argc > 3 ? argv[3] : "";
+  auto wanted = [&](const char* what) { return only.empty() || only == what; };
+  if (wanted("noop"))
+    for (int nodes : {1, 4, 16}) bench.Noops(nodes, 50'000, 256);
+  if (wanted("submit"))
+    for (int clients : {1, 8, 64}) bench.Submits(clients);
+  if (wanted("batch")) bench.BatchSubmits();
   return 0;
 }
 

@@ -132,7 +132,7 @@ TEST_F(SyncTest, ANewcomerWithATakenNameIsRefusedWhileTheOldOneAnswers) {
   auto welcome = second.Welcomed();
   ASSERT_TRUE(welcome.has_value());
   EXPECT_NE(welcome->refused().find("node-a"), std::string::npos);
-  EXPECT_TRUE(welcome->try_again());
+  EXPECT_FALSE(welcome->try_again());
   EXPECT_TRUE(second.WaitEnd().ok());
 }
 
@@ -148,7 +148,7 @@ TEST_F(SyncTest, ANewcomerTakesOverFromAStreamThatDoesNotAnswer) {
 TEST_F(SyncTest, TheSameNodeAfterARebootIsWelcomeAtOnce) {
   auto first = Join({});
   auto begin = std::chrono::steady_clock::now();
-  FakeWorker second(coordinator_.access(), {.boot_id = "boot-2"});
+  FakeWorker second(coordinator_.access(), {.boot_id = "boot-2"});  // the same data directory
   auto welcome = second.Welcomed();
   ASSERT_TRUE(welcome.has_value());
   EXPECT_EQ(welcome->refused(), "");
