@@ -1,6 +1,7 @@
-// How many tasks a second go through one worker: a coordinator without rules gives it single-node commands, keeping `slots`
-// of them under way, and forgets each exit. The real gt-worker and gt-launcher; beside it stands what the two of them
+// How many tasks a second go through one worker: a coordinator without rules gives it single-node commands, keeping
+// `slots` of them under way, and forgets each exit. The real gt-worker and gt-launcher; beside it stands what the two of them
 // used of the CPUs. usage: worker_bench [TASKS [SLOTS [COMMAND]]]
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,10 +53,11 @@ struct Feed {
 };
 
 void Report(const Feed& feed, double seconds, uint64_t slots, double worker, double launcher) {
-  std::printf("worker: %.0f tasks/s (%s, %llu tasks, %llu slots, %.2f s)\n", static_cast<double>(feed.tasks) / seconds,
-              feed.job.argv(0).c_str(), static_cast<unsigned long long>(feed.tasks), static_cast<unsigned long long>(slots), seconds);
-  std::printf("worker: CPU %.0f us a task in gt-worker, %.0f us in gt-launcher; %llu failed\n", worker * 1e6 / static_cast<double>(feed.tasks),
-              launcher * 1e6 / static_cast<double>(feed.tasks), static_cast<unsigned long long>(feed.failed));
+  double tasks = static_cast<double>(feed.tasks);
+  std::printf("worker: %.0f tasks/s (%s, %.0f tasks, %d slots, %.2f s)\n", tasks / seconds, feed.job.argv(0).c_str(),
+              tasks, static_cast<int>(slots), seconds);
+  std::printf("worker: CPU %.0f us a task in gt-worker, %.0f us in gt-launcher; %d failed\n", worker * 1e6 / tasks,
+              launcher * 1e6 / tasks, static_cast<int>(feed.failed));
 }
 
 int Main(int argc, char** argv) {
@@ -72,8 +74,8 @@ int Main(int argc, char** argv) {
   chmod(dir.c_str(), 0755);
   FakeCoordinator coordinator;
   if (!WriteAccess(dir + "/access", {coordinator.address(), "token", "bench", 1}).ok()) return 1;
-  Result<pid_t> worker = Spawn({.argv = {GT_BIN_DIR "/gt-worker", "--data-dir", dir + "/data", "--node-name", "bench", "--access",
-                                         dir + "/access", "--set", "log.level=warn"}});
+  Result<pid_t> worker = Spawn({.argv = {GT_BIN_DIR "/gt-worker", "--data-dir", dir + "/data", "--node-name", "bench",
+                                         "--access", dir + "/access", "--set", "log.level=warn"}});
   if (!worker.ok() || !coordinator.Wait([&] { return !coordinator.inventory().containment().empty(); })) {
     std::fprintf(stderr, "worker_bench: the worker did not join\n");
     return 1;
@@ -89,7 +91,8 @@ int Main(int argc, char** argv) {
     for (uint64_t i = 0; i < slots && feed.started < feed.tasks; ++i) coordinator.RunLocked(feed.job, feed.Next());
   });
   bool done = false;
-  for (int i = 0; i < 60 && !done; ++i) done = coordinator.Wait([&] { return coordinator.Locked([&] { return feed.ended >= feed.tasks; }); });
+  auto all_ended = [&] { return coordinator.Locked([&] { return feed.ended >= feed.tasks; }); };
+  for (int i = 0; i < 60 && !done; ++i) done = coordinator.Wait(all_ended);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   pid_t launcher = LauncherPid(dir);
   Report(feed, seconds, slots, CpuSeconds(*worker), CpuSeconds(launcher));
