@@ -106,6 +106,11 @@ std::string Overview() {
   return text + "\nAll about one command: gtctl COMMAND --help\n";
 }
 
+std::string WithOneEnd(std::string text) {
+  while (text.ends_with("\n")) text.pop_back();
+  return text + "\n";
+}
+
 ParsedCommand Leave(int exit_code, std::string text, std::string hint = "") {
   ParsedCommand parsed;
   parsed.exit_code = exit_code;
@@ -189,7 +194,7 @@ ParsedCommand ParseCommandLine(const std::vector<std::string>& arguments) {
     std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
     app->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
-    return Leave(kExitOk, app->help());
+    return Leave(kExitOk, WithOneEnd(app->help()));
   } catch (const CLI::Error& e) {
     return Leave(kExitUsage, Printable(e.what()), std::string("gtctl ") + command->name + " --help");
   }

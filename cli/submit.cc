@@ -186,7 +186,7 @@ class SubmitCommand : public CommandBody {
              static_cast<int>(kExitPropagateFailed) : session->Fail(end.status());
     if (session->json()) {
       Json all = JobJson(*end, WallMillis());
-      for (auto& [key, value] : AnswerJson(answer).items()) all[key] = value;
+      all.update(AnswerJson(answer));
       session->Print({{"schema_version", kSchemaVersion}, {"job", all}});
     }
     TellEnd(*session, *end);

@@ -228,7 +228,7 @@ TEST(Cancel, AsksForSeveralJobsAndTellsWhatWasFinishedOrUnknown) {
 
 TEST(Nodes, AreListedAndDrainedWithAReason) {
   FakeJobs fake;
-  EXPECT_THAT(Against(fake)({"nodes"}).out, HasSubstr("gpu-7  UP     6/8"));
+  EXPECT_THAT(Against(fake)({"nodes"}).out, HasSubstr("gpu-7  UP      6/8"));
   EXPECT_EQ(Against(fake)({"nodes", "list", "-q"}).out, "gpu-7\n");
   EXPECT_EQ(Against(fake)({"nodes", "drain", "gpu-7"}).code, 2);
   EXPECT_EQ(Against(fake)({"nodes", "drain", "gpu-7", "--reason", "disk"}).code, 0);

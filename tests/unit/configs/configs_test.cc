@@ -33,7 +33,7 @@ Message Read(const std::string& text, const std::string& name) {
 
 // The file with its settings switched on: "# key: value" and what is indented below it.
 std::string Uncommented(const std::string& text) {
-  return std::regex_replace(text, std::regex("(^|\n)# (( *- | *)(\\{|[a-z_]+:( |\n|$)))"), "$1$2");
+  return std::regex_replace(text, std::regex("(^|\n)# (( *- | *)(\\{|[a-z_]+:(?=[ \n]|$)))"), "$1$2");
 }
 
 template <typename Message>
