@@ -41,11 +41,11 @@ TEST_F(NodeTest, AFailureCarriesCodeAndTail) {
   EXPECT_EQ(coordinator.ExitOf(uid)->ranks(0).tail(), "no such data\n");
 }
 
-TEST_F(NodeTest, AProgramThatIsNotThereIsALaunchFailureThatNamesIt) {
+TEST_F(NodeTest, AProgramThatIsNotThereIsTheJobsFailureAndNamed) {
   StartWorker();
   Uid uid = Run(Job({"/no/such/program"}));
   ASSERT_TRUE(Ends(uid));
-  EXPECT_EQ(coordinator.ExitOf(uid)->why(), v1::ExitRecord::LAUNCH_FAILED);
+  EXPECT_EQ(coordinator.ExitOf(uid)->why(), v1::ExitRecord::RANK_FAILED);
   EXPECT_THAT(coordinator.ExitOf(uid)->message(), HasSubstr("/no/such/program"));
 }
 
