@@ -43,7 +43,11 @@ const std::vector<CommandInfo>& Commands() {
 int RunGtctl(const std::vector<std::string>& arguments, const Io& io) {
   ParsedCommand parsed = ParseCommandLine(arguments);
   Session session(io, parsed.options, std::move(parsed.rest));
-  if (parsed.body) return parsed.body->Run(&session);
+  if (parsed.body) {
+    int code = parsed.body->Run(&session);
+    if (io.leave) io.leave(code);
+    return code;
+  }
   if (parsed.exit_code != kExitOk) return session.Usage(parsed.text, parsed.hint);
   io.out(parsed.text);
   return kExitOk;

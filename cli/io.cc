@@ -63,6 +63,7 @@ Io ProcessIo() {
   io.in = ReadInput;
   io.ask = ReadLine;
   io.environment = [](const char* name) -> const char* { return std::getenv(name); };
+  io.leave = [](int code) { ::_exit(code); };
   io.in_terminal = ::isatty(STDIN_FILENO);
   io.out_terminal = ::isatty(STDOUT_FILENO);
   io.err_terminal = ::isatty(STDERR_FILENO);

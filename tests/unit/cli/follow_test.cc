@@ -210,7 +210,7 @@ TEST(Follow, SubmitAndFollowShowsTheOutput) {
   };
   RunResult result = Against(fake)({"submit", "--follow", "--", "x"});
   EXPECT_EQ(result.code, 0);
-  EXPECT_EQ(result.out, "submitted job 42\nhello\n");
+  EXPECT_EQ(result.out, "hello\n") << "standard output is the job's";
   EXPECT_THAT(result.err, HasSubstr("attempt 2 on gpu-7\n"));
 }
 

@@ -86,7 +86,7 @@ TEST(Submit, WrongJobsAreRefusedHereWithFileAndLineAndNothingIsSent) {
   EXPECT_THAT(run({"submit", "--nodes", "0", "--", "x"}).err,
               HasSubstr("--nodes: resources.nodes.count: 0 is too small"));
   EXPECT_EQ(run({"submit", "--env", "A", "--", "x"}).code, 2);
-  EXPECT_EQ(run({"submit", "/nonexistent.yaml"}).code, 3);
+  EXPECT_EQ(run({"submit", "/nonexistent.yaml"}).code, 2);
   EXPECT_THAT(fake.submits, IsEmpty());
 }
 
