@@ -11,7 +11,8 @@ using namespace gridtrain::v1;
 
 std::string ShownNodeState(const NodeSummary& node) {
   if (node.draining()) return node.state() + (node.attempts() == 0 ? " drained" : " draining");
-  return node.state() + (node.schedulable() ? "" : " closed");
+  // Connected, but it has not told yet what it holds, or still stops old work.
+  return node.state() + (node.schedulable() || node.state() != "UP" ? "" : " joining");
 }
 
 Colour NodeColour(const NodeSummary& node) {

@@ -216,6 +216,7 @@ void TrainingLoop::LogBench(const Group& group) {
               static_cast<long long>(steps), group.world_size(), group.scheme().c_str());
 }
 
-void TrainingLoop::Log(const std::string& line) const { std::printf("[rank %d] %s\n", rank_, line.c_str()); }
+// Who prints it is for the reader to add: every launcher and gtctl does.
+void TrainingLoop::Log(const std::string& line) const { std::printf("%s\n", line.c_str()); }
 
 }  // namespace gt::trainer
