@@ -105,7 +105,8 @@ class Keeper {
       auto spawned = spawner_->Spawn({.plan = &plan_, .local_rank = i, .stdout_fd = pipes_[i].stdout_fd,
                                       .stderr_fd = pipes_[i].stderr_fd});
       if (!spawned.ok()) {
-        KeeperReport report{.kind = KeeperReport::kLaunchFailed, .jobs_fault = spawned.status().code() == Code::kInvalidArgument, .local_rank = i};
+        KeeperReport report{.kind = KeeperReport::kLaunchFailed, .local_rank = i};
+        report.jobs_fault = spawned.status().code() == Code::kInvalidArgument;
         strncpy(report.text, spawned.status().message().c_str(), sizeof report.text - 1);
         Report(report);
         killing_ = true;

@@ -21,12 +21,12 @@ struct KeeperOrder {  // launcher -> keeper
 
 struct KeeperReport {  // keeper -> launcher
   enum Kind : uint8_t { kStarted, kAllStarted, kLaunchFailed, kExited, kGone } kind;
-  bool jobs_fault = false;  // with kLaunchFailed
   uint32_t local_rank = 0;
   int32_t pid = 0;
   int32_t wait_status = 0;
   int64_t peak_resident = 0;
   char text[256] = "";
+  bool jobs_fault = false;  // with kLaunchFailed
 };
 
 // What the forked process does for life. Starts nothing before kGo.
