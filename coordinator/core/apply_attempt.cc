@@ -113,6 +113,7 @@ void On(ClusterState* s, const AttemptEnded& e) {
   attempt.cause = e.cause;
   attempt.message = e.message;
   attempt.charged = e.charged;
+  attempt.exit_code = e.exit_code;
   attempt.ended_wall = e.at_wall;
   SetDeadline(s, &attempt, kNever);
   Task& task = At(s->tasks, attempt.task);

@@ -54,12 +54,19 @@ std::string StillAlive(const Turn& turn, const Attempt& attempt) {
   return names.empty() ? "" : "; processes of it still live on " + names;
 }
 
+// Of the rank that failed first; the others' say only how they were stopped.
+int32_t ExitCode(const Attempt& attempt) {
+  const Failure& failure = attempt.failure;
+  if (failure.signal != 0) return 128 + failure.signal;
+  return failure.code != 0 ? failure.code : attempt.exit_code;
+}
+
 void EndAttempt(Turn& turn, const Uid& uid) {
   const Attempt& attempt = *turn.state.FindAttempt(uid);
   Ending ending = SettleCause(turn, attempt);
   NodeId culprit = Culprit(turn, attempt);
   TaskId task_id = attempt.task;
-  int32_t exit_code = attempt.exit_code;
+  int32_t exit_code = ExitCode(attempt);
   const Task& task = *turn.state.FindTask(task_id);
   const Job& job = *turn.state.FindJob(task_id.job);
   Verdict verdict = Judge(job, task, ending.cause, turn.policy, turn.now);

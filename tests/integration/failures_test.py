@@ -58,6 +58,15 @@ class Failures(ClusterTest):
         self.assertEqual(first["cause"], "INTERNAL")
         self.cluster.gtctl("cancel", job, "--wait")
 
+    def test_output_still_arrives_after_a_launcher_has_died(self):
+        for round in range(2):
+            for node in self.NODES:
+                os.kill(self.cluster.launcher_pid(node), 9)
+            time.sleep(0.5)
+            job = self.cluster.submit("--nodes", "2", "--", "sh", "-c", "echo still here")
+            self.assertEqual(self.cluster.gtctl("wait", job).code, 0)
+            wait_until("both lines", lambda: self.cluster.out(job) == "still here\n" * 2)
+
 
 if __name__ == "__main__":
     main()

@@ -110,11 +110,11 @@ void LogShipper::Run() {
   }
 }
 
-bool LogShipper::WaitForWork(Call* call, uint64_t sent, uint64_t* end) {
+bool LogShipper::WaitForWork(Call* call, uint64_t sent, const Gap& gap, uint64_t* end) {
   std::unique_lock lock(mutex_);
   while (!stop_ && !call->over) {
     Millis now = ReadClock().mono;
-    bool room = sent <= acked_ || sent - acked_ < options_.window_bytes;
+    bool room = sent <= acked_ || sent - acked_ - gap.Behind(acked_) < options_.window_bytes;
     if (now < resume_at_) {
       changed_.wait_for(lock, std::chrono::milliseconds(resume_at_ - now));
     } else if (end_ > sent && room) {
@@ -133,11 +133,12 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
   batch.set_node_name(options_.node_name);
   UidToProto(options_.node_uid, batch.mutable_node_uid());
   uint64_t sent = 0, end = 0;
+  Gap gap;
   {
     std::lock_guard lock(mutex_);
     sent = acked_;
   }
-  while (WaitForWork(call, sent, &end)) {
+  while (WaitForWork(call, sent, gap, &end)) {
     auto frames = reader.Next(sent, end, options_.batch_bytes);
     if (!frames.ok()) {
       log_("output was lost: " + frames.status().message());
@@ -146,7 +147,8 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
       sent = *next;
       continue;
     }
-    if (frames->empty()) {  // only a gap before `end`
+    if (frames->empty()) {
+      gap = {gap.to == sent ? gap.from : sent, end};
       sent = end;
       continue;
     }

@@ -42,11 +42,16 @@ class LogShipper {
 
  private:
   struct Call;
+  // Positions without output: a launcher starts far behind its predecessor's end. They take no room in the window.
+  struct Gap {
+    uint64_t from = 0, to = 0;
+    uint64_t Behind(uint64_t acked) const { return acked >= to ? 0 : to - (acked > from ? acked : from); }
+  };
   void Run();
   void Ship(Call* call, const std::string& dir);
   void ReadAcks(Call* call);
   // Waits until there is something to send behind `sent` within the window. false: stop or the call is over.
-  bool WaitForWork(Call* call, uint64_t sent, uint64_t* end);
+  bool WaitForWork(Call* call, uint64_t sent, const Gap& gap, uint64_t* end);
   void Acknowledge(uint64_t offset);
   bool Pause(Millis time);  // false once stopped
 
