@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "common/base/vocabulary.h"
@@ -149,7 +150,7 @@ struct Client::Impl {
     while (true) {
       Flight flight(this);
       flight.context.set_deadline(In(std::max<Millis>(deadline - MonotonicMillis(), 1)));
-      Status status = ToStatus((stub.*method)(&flight.context, request, response));
+      Status status = ToStatus(((*stub).*method)(&flight.context, request, response));
       bool again = status.code() == Code::kUnavailable && MonotonicMillis() + pause < deadline;
       if (!again || !Pause(pause)) return status;
       pause = std::min(pause * 2, kLongestRetryPause);
@@ -167,7 +168,7 @@ struct Client::Impl {
     return ToStatus(reader->Finish());
   }
 
-  JobsService::Stub stub;
+  std::optional<JobsService::Stub> stub;  // never empty
   std::string bearer;
   Millis timeout;
   std::mutex mutex;
@@ -179,6 +180,12 @@ struct Client::Impl {
 Client::Client(const Access& access, Millis timeout)
     : address_(access.address), timeout_(timeout), impl_(std::make_unique<Impl>(access, timeout)) {}
 Client::~Client() = default;
+
+void Client::MoveTo(const Access& access) {
+  address_ = access.address;
+  impl_->stub.emplace(MakeChannel(access.address));
+  impl_->bearer = "Bearer " + access.token;
+}
 
 Status Client::Submit(const SubmitRequest& request, SubmitResponse* response) {
   return impl_->Call(&JobsService::Stub::Submit, request, response);
@@ -209,17 +216,17 @@ Status Client::Watch(const WatchRequest& request, Millis until, const SummaryFn&
   Impl::Flight flight(impl_.get());
   if (until != kNever) flight.context.set_deadline(In(std::max<Millis>(until - MonotonicMillis(), 1)));
   JobSummary summary;
-  return impl_->Stream(&flight, impl_->stub.Watch(&flight.context, request), &summary, each);
+  return impl_->Stream(&flight, impl_->stub->Watch(&flight.context, request), &summary, each);
 }
 Status Client::Events(const EventsRequest& request, const EventsFn& each) {
   Impl::Flight flight(impl_.get());
   EventBatch batch;
-  return impl_->Stream(&flight, impl_->stub.Events(&flight.context, request), &batch, each);
+  return impl_->Stream(&flight, impl_->stub->Events(&flight.context, request), &batch, each);
 }
 Status Client::ReadLogs(const ReadLogsRequest& request, const ChunkFn& each) {
   Impl::Flight flight(impl_.get());
   LogChunk chunk;
-  return impl_->Stream(&flight, impl_->stub.ReadLogs(&flight.context, request), &chunk, each);
+  return impl_->Stream(&flight, impl_->stub->ReadLogs(&flight.context, request), &chunk, each);
 }
 
 void Client::Interrupt() {

@@ -23,6 +23,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   const std::string& address() const { return address_; }
+  // The coordinator has come back elsewhere. With nothing in flight, on the thread that makes the calls.
+  void MoveTo(const Access& access);
 
   Status Submit(const gridtrain::v1::SubmitRequest& request, gridtrain::v1::SubmitResponse* response);
   Status List(const gridtrain::v1::ListRequest& request, gridtrain::v1::ListResponse* response);

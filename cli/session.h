@@ -48,8 +48,10 @@ class Session {
 
   std::string UserName() const;  // the label that jobs carry
 
- private:
+  // Where the coordinator is and with which token, as flags, environment and access files say now.
   Result<Access> FindAccess() const;
+
+ private:
   int Report(const char* code, const std::string& message, const std::string& hint, bool retryable,
              int exit_code) const;
 

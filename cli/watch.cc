@@ -28,7 +28,11 @@ bool Reconnect::Wait(Client* client, Millis until) {
     session_->Note("lost the coordinator at " + Printable(client->address()) + "; reconnecting, the job runs on");
   told_ = true;
   if (until != kNever && MonotonicMillis() + pause_ >= until) return false;
-  return client->Pause(pause_);
+  if (!client->Pause(pause_)) return false;
+  // It may have come back on another port: the access file tells.
+  Result<Access> access = session_->FindAccess();
+  if (access.ok() && access->address != client->address()) client->MoveTo(*access);
+  return true;
 }
 
 void Reconnect::Reached() {
