@@ -42,8 +42,8 @@ struct Describer {
     return HistoryLine{.job = e.task.job, .task_index = e.task.index, .kind = "CANCELLED"};
   }
   Line operator()(const AttemptPlaced& e) const {
-    std::string text = "on " + NodeNames(e.attempt);
-    if (!e.attempt.resume_from.empty()) text += ", resumes from step " + std::to_string(e.attempt.resume_step);
+    std::string text = e.attempt.members.size() == 1 ? "" : "on " + NodeNames(e.attempt);  // one node has a column of its own
+    if (!e.attempt.resume_from.empty()) text += std::string(text.empty() ? "" : ", ") + "resumes from step " + std::to_string(e.attempt.resume_step);
     return OfAttempt(e.attempt.uid, "PLACED", text);
   }
   Line operator()(const RendezvousReady& e) const {
