@@ -11,6 +11,8 @@
 
 namespace gt::test {
 
+constexpr AttemptPhase kStarting = AttemptPhase::kStarting, kRunning = AttemptPhase::kRunning;
+
 // A job of one task on one node with one CPU; change what the test is about.
 inline Job AJob() {
   Job job;

@@ -5,7 +5,6 @@
 namespace gt::test {
 namespace {
 
-constexpr AttemptPhase kStarting = AttemptPhase::kStarting, kRunning = AttemptPhase::kRunning;
 
 TEST(Lifecycle, ATaskRunsAndSucceeds) {
   World world;

@@ -5,7 +5,6 @@
 namespace gt::test {
 namespace {
 
-constexpr AttemptPhase kRunning = AttemptPhase::kRunning;
 
 JobId RunningGang(World& world) {
   JobId job = world.Submit(AGang(2));
