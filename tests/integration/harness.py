@@ -91,7 +91,7 @@ class Cluster:
         return path.read_text(errors="replace")[-3000:] if path.exists() else ""
 
     def stop(self):
-        launchers = [p.parent.parent.parent.name for p in self.dir.glob("*/launcher/lock")]
+        launchers = [p.parent.parent.name for p in self.dir.glob("*/launcher/lock")]
         for name in list(self.processes):
             self.kill(name)
         for name in launchers:
