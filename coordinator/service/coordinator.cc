@@ -26,6 +26,7 @@ namespace {
 constexpr int kPoolThreads = 8, kLogThreads = 2;  // they mostly wait: for the disk, or for the loop between two commits
 constexpr size_t kMaxWaitingReads = 4096;
 constexpr Millis kStopWithin = 500;
+constexpr size_t kUidsADraw = 256;
 
 }  // namespace
 
@@ -40,6 +41,7 @@ struct Coordinator::Parts {
   Access access;
   Epoch epoch;
   Watchers watchers;
+  std::vector<Uid> drawn_uids;         // the loop's
   std::unique_ptr<Auth> auth;
   std::unique_ptr<WorkPool> pool;      // reads for people
   std::unique_ptr<WorkPool> log_pool;  // output on its way in
@@ -52,6 +54,7 @@ struct Coordinator::Parts {
 
   Status OpenStore();
   Status OpenAccess();
+  Uid NewUid();
   std::unique_ptr<LoopBody> MakeBody(ClusterState state);
   Status Commit(const Batch& batch, const ClusterState& state);
   void MakeServices(ClusterState state);
@@ -118,12 +121,20 @@ Status Coordinator::Parts::Commit(const Batch& batch, const ClusterState& state)
   return status;
 }
 
+// The kernel is asked for many names at a time: tasks may start by the ten thousand a second.
+Uid Coordinator::Parts::NewUid() {
+  if (drawn_uids.empty()) {
+    drawn_uids.resize(kUidsADraw);
+    Status random = FillRandom(drawn_uids.data(), drawn_uids.size() * sizeof(Uid));
+    if (!random.ok()) options.fatal(random);
+  }
+  Uid uid = drawn_uids.back();
+  drawn_uids.pop_back();
+  return uid;
+}
+
 std::unique_ptr<LoopBody> Coordinator::Parts::MakeBody(ClusterState state) {
-  auto new_uid = [this] {
-    Result<Uid> uid = RandomUid();
-    if (!uid.ok()) options.fatal(uid.status());
-    return *uid;
-  };
+  auto new_uid = [this] { return NewUid(); };
   auto finished_key = [this](const std::string& key) -> std::optional<JobId> {
     Result<std::optional<JobId>> found = store->FindKey(key);
     if (!found.ok()) options.fatal(found.status().WithContext("looking up a request's key"));

@@ -24,6 +24,7 @@ class Watchers {
 
  private:
   using List = std::vector<std::weak_ptr<Watcher>>;
+  std::set<JobId> Changed(const Batch& batch, const ClusterState& state) const;
   static void Tell(List* list, const ClusterState& state);
   std::unordered_map<JobId, List> by_job_;
 };

@@ -89,6 +89,7 @@ struct Bench {
 
   void Noops(int nodes, uint32_t tasks, int cpus) {
     JobsClient client(coordinator->access());
+    client.deadline_seconds = 300;
     std::vector<std::unique_ptr<FakeWorker>> workers;
     for (int i = 0; i < nodes; i++) workers.push_back(std::make_unique<FakeWorker>(coordinator->access(), FakeWorkerOptions{.name = "n" + std::to_string(i), .cpus = cpus}));
     for (auto& worker : workers)

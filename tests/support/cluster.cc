@@ -141,10 +141,10 @@ JobsClient::JobsClient(const Access& access) : token(access.token) {
   stub_ = wire::JobsService::NewStub(channel_);
 }
 
-void JobsClient::Prepare(grpc::ClientContext* context, int seconds) const {
+void JobsClient::Prepare(grpc::ClientContext* context) const {
   if (!token.empty()) context->AddMetadata("authorization", "Bearer " + token);
   if (!protocol.empty()) context->AddMetadata("gt-protocol", protocol);
-  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+  context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(deadline_seconds));
 }
 
 #define GT_TEST_CALL(Method, Response, request) \

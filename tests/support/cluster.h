@@ -74,7 +74,8 @@ class JobsClient {
   wire::JobsService::Stub* stub() { return stub_.get(); }
 
   std::string token, protocol = "1";
-  void Prepare(grpc::ClientContext* context, int seconds = 20) const;
+  int deadline_seconds = 20;  // of each call
+  void Prepare(grpc::ClientContext* context) const;
 
  private:
   std::shared_ptr<grpc::Channel> channel_;
