@@ -70,6 +70,18 @@ class Restart(ClusterTest):
         self.assertEqual(result["run"].code, 0, result["run"].err)
         self.assertEqual(result["run"].out.split()[:60], [str(i) for i in range(1, 61)])
 
+    def test_a_coordinator_on_another_port_is_found_by_workers_and_waiting_clients(self):
+        job = self.cluster.submit("--", "sh", "-c", "for i in $(seq 30); do echo $i; sleep 0.1; done")
+        result = {}
+        client = threading.Thread(target=lambda: result.update(run=self.cluster.gtctl("logs", "-f", job)))
+        client.start()
+        time.sleep(1)
+        self.cluster.kill("coordinator")
+        self.cluster.port = 0
+        self.cluster.start_coordinator()
+        client.join()
+        self.assertEqual((result["run"].code, result["run"].out.split()), (0, [str(i) for i in range(1, 31)]), result["run"].err)
+
     def test_a_worker_that_restarts_adopts_its_ranks(self):
         job = self.cluster.submit("--", "sh", "-c", "echo pid $$; sleep 4; echo done")
         self.cluster.wait_phase(job, "RUNNING")
