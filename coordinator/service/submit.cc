@@ -80,7 +80,7 @@ grpc::ServerUnaryReactor* JobsService::Submit(Context* context, const wire::Subm
   for (const auto& one : request->jobs()) {
     Job job = ConvertJob(one, request->owner(), now.wall);
     shapes.push_back(job.shape);
-    item.commands.push_back(SubmitJob{std::move(job), request->dry_run()});
+    item.commands.emplace_back(std::in_place_type<SubmitJob>, std::move(job), request->dry_run());
   }
   if (shapes.size() > 1 && !request->dry_run()) item.admit = [call, shapes = std::move(shapes)](const ClusterState& state) { return call->Admit(state, shapes); };
   item.done = [call](const Status& why, std::span<const Reply> replies) { call->Done(why, replies); };
