@@ -3,7 +3,8 @@
 namespace gt::sim {
 
 const char* Name(Canary canary) {
-  static constexpr const char* kNames[kCanaries] = {"none", "no-fence", "reply-before-commit", "free-early", "second-node", "loses-rows"};
+  static constexpr const char* kNames[kCanaries] = {"none",       "no-fence",    "reply-before-commit",
+                                                    "free-early", "second-node", "loses-rows"};
   return kNames[static_cast<size_t>(canary)];
 }
 
@@ -21,7 +22,9 @@ void Planted::Rewrite(NodeReport* report, const ClusterState& state) const {
     }
     const Attempt* attempt = state.FindAttempt(one.uid);
     auto task = tasks_.find(one.uid);
-    if (canary_ != Canary::kNoFence || task == tasks_.end() || (attempt != nullptr && attempt->phase != AttemptPhase::kEnded)) continue;
+    if (canary_ != Canary::kNoFence || task == tasks_.end() ||
+        (attempt != nullptr && attempt->phase != AttemptPhase::kEnded))
+      continue;
     const Task* current = state.FindTask(task->second);
     if (current == nullptr || current->attempt.empty()) continue;
     one.uid = current->attempt;
@@ -42,7 +45,8 @@ void Planted::OnTurn(std::vector<LoopItem>* items) {
 }
 
 bool Planted::OnCommit(const Batch& batch) {
-  for (Early& early : early_) early.done(OkStatus(), std::span<const Reply>(batch.replies).subspan(early.first, early.count));
+  for (Early& early : early_)
+    early.done(OkStatus(), std::span<const Reply>(batch.replies).subspan(early.first, early.count));
   early_.clear();
   if (canary_ == Canary::kNoFence)
     for (const Event& event : batch.events)

@@ -9,11 +9,11 @@ namespace gt::sim {
 
 enum class Canary : uint8_t {
   kNone,
-  kNoFence,            // a report of an old attempt is taken for one of the task's present attempt
+  kNoFence,  // a report of an old attempt is taken for one of the task's present attempt
   kReplyBeforeCommit,
-  kFreeEarly,          // a member that is stopping counts as gone
-  kSecondNode,         // an order to run goes to another node too
-  kLosesRows,          // a batch that only touches attempts is not written
+  kFreeEarly,   // a member that is stopping counts as gone
+  kSecondNode,  // an order to run goes to another node too
+  kLosesRows,   // a batch that only touches attempts is not written
 };
 constexpr int kCanaries = static_cast<int>(Canary::kLosesRows) + 1;
 const char* Name(Canary canary);
@@ -32,7 +32,10 @@ class Planted {
   void OnOrders(Orders* orders, uint64_t another);
 
  private:
-  struct Early { std::function<void(const Status&, std::span<const Reply>)> done; size_t first = 0, count = 0; };
+  struct Early {
+    std::function<void(const Status&, std::span<const Reply>)> done;
+    size_t first = 0, count = 0;
+  };
   void Rewrite(NodeReport* report, const ClusterState& state) const;
 
   const Canary canary_;

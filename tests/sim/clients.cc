@@ -47,7 +47,8 @@ void Clients::Start() {
 }
 
 void Clients::Again(std::function<Command()> make, Done done) {
-  parts_.timeline->After(kSecond + static_cast<Millis>(rng_.Below(2000)), [this, make = std::move(make), done = std::move(done)] { Ask(make, done); });
+  parts_.timeline->After(kSecond + static_cast<Millis>(rng_.Below(2000)),
+                         [this, make = std::move(make), done = std::move(done)] { Ask(make, done); });
 }
 
 // Lost on the way, nobody there, refused, not answered, the answer lost: all the same to a client, which asks again.
@@ -91,8 +92,10 @@ void Clients::Submit(size_t index) {
         parts_.oracle->OnSubmitted(key, submitted.job);
         ids_[index] = submitted.job;
         const JobPlan& plan = parts_.plan->jobs[index];
-        if (plan.cancel_after < 0) --open_;
-        else parts_.timeline->At(plan.at + plan.cancel_after, [this, index] { Cancel(index); });
+        if (plan.cancel_after < 0)
+          --open_;
+        else
+          parts_.timeline->At(plan.at + plan.cancel_after, [this, index] { Cancel(index); });
         return true;
       });
 }
@@ -100,10 +103,12 @@ void Clients::Submit(size_t index) {
 void Clients::Cancel(size_t index) {
   JobId id = ids_.at(index);
   bool one = parts_.plan->jobs[index].cancel_one;
-  gt::Cancel cancel{.targets = {{id, one ? std::optional<uint32_t>(0) : std::nullopt}}, .reason = "plan", .actor = "sim"};
+  gt::Cancel cancel{
+      .targets = {{id, one ? std::optional<uint32_t>(0) : std::nullopt}}, .reason = "plan", .actor = "sim"};
   Ask([cancel]() -> Command { return cancel; },
       [this, id, one](const Reply& reply) {
-        if (!one && std::get<CancelReply>(reply).outcomes.at(0) == CancelReply::Outcome::kAccepted) parts_.oracle->OnCancelled(id);
+        if (!one && std::get<CancelReply>(reply).outcomes.at(0) == CancelReply::Outcome::kAccepted)
+          parts_.oracle->OnCancelled(id);
         --open_;
         return true;
       });

@@ -13,16 +13,21 @@ namespace gt::sim {
 std::string Comparable(ClusterState state, const Policy& policy) {
   std::erase_if(state.jobs, [](const auto& pair) { return pair.second.ended_wall != 0; });
   std::erase_if(state.tasks, [](const auto& pair) { return IsFinal(pair.second.state); });
-  std::erase_if(state.attempts, [](const auto& pair) { return pair.second.phase == AttemptPhase::kEnded && pair.second.AllGone(); });
+  std::erase_if(state.attempts,
+                [](const auto& pair) { return pair.second.phase == AttemptPhase::kEnded && pair.second.AllGone(); });
   Derive(&state, policy, {.mono = 1, .wall = 1'700'000'000'000});
   std::ostringstream text;
   text << TextOf(state);
   for (const Timer& timer : state.timers)
-    text << "timer " << timer.at << ' ' << static_cast<int>(timer.kind) << ' ' << ToHex(timer.uid) << ' ' << ToString(timer.task, true) << ' ' << timer.node.value << '\n';
+    text << "timer " << timer.at << ' ' << static_cast<int>(timer.kind) << ' ' << ToHex(timer.uid) << ' '
+         << ToString(timer.task, true) << ' ' << timer.node.value << '\n';
   for (const auto& [priority, buckets] : state.ready)
     for (const auto& [shape, bucket] : buckets)
-      for (const ReadyKey& key : bucket.entries) text << "ready " << priority << ' ' << key.job.value << '_' << key.index << '\n';
-  for (const auto& [id, node] : state.nodes) text << "free " << node.name << ' ' << node.cpus_free << ' ' << node.memory_free << ' ' << node.gpus_free << ' ' << node.held.size() << '\n';
+      for (const ReadyKey& key : bucket.entries)
+        text << "ready " << priority << ' ' << key.job.value << '_' << key.index << '\n';
+  for (const auto& [id, node] : state.nodes)
+    text << "free " << node.name << ' ' << node.cpus_free << ' ' << node.memory_free << ' ' << node.gpus_free << ' '
+         << node.held.size() << '\n';
   for (JobId id : state.sweeping) text << "sweeping " << id.value << '\n';
   return text.str();
 }
@@ -36,13 +41,15 @@ std::string Difference(const std::string& a, const std::string& b) {
   while (true) {
     bool more_a = static_cast<bool>(std::getline(in_a, line_a)), more_b = static_cast<bool>(std::getline(in_b, line_b));
     if (!more_a && !more_b) return "nothing";
-    if (more_a != more_b || line_a != line_b) return "memory had [" + (more_a ? line_a : "") + "], the disk has [" + (more_b ? line_b : "") + "]";
+    if (more_a != more_b || line_a != line_b)
+      return "memory had [" + (more_a ? line_a : "") + "], the disk has [" + (more_b ? line_b : "") + "]";
   }
 }
 
 }  // namespace
 
-// --- life and death ---------------------------------------------------------------------------------------------------
+// --- life and death
+// ---------------------------------------------------------------------------------------------------
 
 void Coordinator::Start() {
   ++incarnation_;
@@ -51,7 +58,8 @@ void Coordinator::Start() {
   Result<Epoch> epoch = opened.ok() ? disk.BumpEpoch() : Result<Epoch>(opened);
   Result<ClusterState> state = epoch.ok() ? disk.Load() : Result<ClusterState>(epoch.status());
   if (!state.ok()) {
-    if (state.status().code() != Code::kResourceExhausted) return parts_.oracle->Fail("the coordinator cannot start: " + state.status().message());
+    if (state.status().code() != Code::kResourceExhausted)
+      return parts_.oracle->Fail("the coordinator cannot start: " + state.status().message());
     disk.Crash();
     return parts_.timeline->After(kSecond, [this, incarnation = incarnation_] {
       if (incarnation == incarnation_) Start();
@@ -62,13 +70,24 @@ void Coordinator::Start() {
   process_ = std::make_unique<Process>();
   Derive(&*state, parts_.policy, Clock());
   parts_.oracle->OnStarted(*state, &disk);
-  process_->edge = std::make_unique<Edge>(Edge::Parts{
-      .timeline = parts_.timeline, .network = parts_.network, .oracle = parts_.oracle, .heard = &process_->heard,
-      .clock = [this] { return Clock(); }, .push = [this](LoopItem item) { PushFromWorker(std::move(item)); }, .policy = parts_.policy, .epoch = state->epoch});
-  auto engine = std::make_unique<Engine>(*std::move(state), parts_.policy, [this] { return Uid{rng_.Next(), rng_.Next()}; },
-                                         [this](const std::string& key) { return disk.FindKey(key); });
+  process_->edge =
+      std::make_unique<Edge>(Edge::Parts{.timeline = parts_.timeline,
+                                         .network = parts_.network,
+                                         .oracle = parts_.oracle,
+                                         .heard = &process_->heard,
+                                         .clock = [this] { return Clock(); },
+                                         .push = [this](LoopItem item) { PushFromWorker(std::move(item)); },
+                                         .policy = parts_.policy,
+                                         .epoch = state->epoch});
+  auto engine = std::make_unique<Engine>(
+      *std::move(state), parts_.policy,
+      [this] {
+        return Uid{rng_.Next(), rng_.Next()};
+      },
+      [this](const std::string& key) { return disk.FindKey(key); });
   process_->body = std::make_unique<LoopBody>(std::move(engine), Outputs());
-  parts_.oracle->Trace([&] { return "coordinator starts, epoch " + std::to_string(process_->body->state().epoch.value); });
+  parts_.oracle->Trace(
+      [&] { return "coordinator starts, epoch " + std::to_string(process_->body->state().epoch.value); });
   wake_at_ = kNever;
   WakeAt(parts_.timeline->now());
 }
@@ -79,7 +98,8 @@ void Coordinator::CheckLoaded(ClusterState loaded) {
   const std::vector<std::string>& texts = expected_.texts;
   if (std::find(texts.begin(), texts.end(), text) == texts.end())
     return parts_.oracle->Fail("what was loaded is not what was committed: " + Difference(texts.back(), text));
-  if (expected_.batch && text == texts.back() && texts.front() != texts.back()) parts_.oracle->OnTurn(*expected_.batch, expected_.state, expected_.at);
+  if (expected_.batch && text == texts.back() && texts.front() != texts.back())
+    parts_.oracle->OnTurn(*expected_.batch, expected_.state, expected_.at);
   expected_ = {};
 }
 
@@ -124,7 +144,8 @@ void Coordinator::Calm() {
   disk.CrashAtWrite(-1);
 }
 
-// --- what comes in ----------------------------------------------------------------------------------------------------
+// --- what comes in
+// ----------------------------------------------------------------------------------------------------
 
 bool Coordinator::Accept(StreamId id, size_t node) {
   if (up()) process_->edge->OnAccepted(id, node);
@@ -151,7 +172,8 @@ void Coordinator::PushFromWorker(LoopItem item) {
   if (!process_->body->held()) WakeAt(parts_.timeline->now());
 }
 
-// --- the loop ---------------------------------------------------------------------------------------------------------
+// --- the loop
+// ---------------------------------------------------------------------------------------------------------
 
 void Coordinator::WakeAt(Millis when) {
   when = std::max({when, parts_.timeline->now(), stalled_until_});
@@ -168,7 +190,8 @@ void Coordinator::Run() {
   if (!process_->body->held()) {
     Turn();
   } else {
-    for (LoopItem& item : std::exchange(process_->clients, {})) LoopBody::Refuse(&item, {Code::kResourceExhausted, "no space"});
+    for (LoopItem& item : std::exchange(process_->clients, {}))
+      LoopBody::Refuse(&item, {Code::kResourceExhausted, "no space"});
     if (Clock().mono >= process_->next_retry) {
       process_->next_retry = Clock().mono + kSecond;
       process_->body->Retry();
@@ -187,7 +210,8 @@ void Coordinator::Turn() {
   Now now = Clock();
   std::vector<Heard> heard;
   // What a session that ends was heard last must not go with it.
-  bool ends = std::any_of(items.begin(), items.end(), [](const LoopItem& item) { return std::holds_alternative<NodeGone>(item.commands.at(0)); });
+  bool ends = std::any_of(items.begin(), items.end(),
+                          [](const LoopItem& item) { return std::holds_alternative<NodeGone>(item.commands.at(0)); });
   if (ends || now.mono >= process_->next_gather || now.mono >= process_->body->NextDeadline()) {
     heard = process_->heard.Gather();
     process_->next_gather = now.mono + 250;
@@ -204,7 +228,8 @@ void Coordinator::Turn() {
 void Coordinator::Rest() {
   // What a batch finished stays in memory until it is on disk.
   if (++turns_ % parts_.check_every == 0 && !process_->body->held())
-    if (std::string broken = BrokenInvariant(process_->body->state()); !broken.empty()) parts_.oracle->Fail("broken invariant: " + broken);
+    if (std::string broken = BrokenInvariant(process_->body->state()); !broken.empty())
+      parts_.oracle->Fail("broken invariant: " + broken);
   Millis mono = process_->body->held() ? process_->next_retry : process_->body->NextDeadline();
   if (mono == kNever) return;
   Millis at = mono - mono_offset_;
@@ -214,7 +239,10 @@ void Coordinator::Rest() {
 
 LoopOutputs Coordinator::Outputs() {
   return {.commit = [this](const Batch& batch, const ClusterState& state) { return Commit(batch, state); },
-          .publish = [this](const Batch& batch, const ClusterState& state) { if (!batch.persistent()) Observe(batch, state); },
+          .publish =
+              [this](const Batch& batch, const ClusterState& state) {
+                if (!batch.persistent()) Observe(batch, state);
+              },
           .send = [this](Orders orders, const ClusterState& state) { SendOrders(std::move(orders), state); },
           .end = [this](uint64_t session) { process_->edge->End(session); },
           .fatal = [this](const Status&) { process_->dead = true; }};
@@ -231,11 +259,16 @@ Status Coordinator::Commit(const Batch& batch, const ClusterState& state) {
     return {Code::kInternal, "the machine died after the commit"};
   }
   if (!crash_armed_) parts_.oracle->Fail("a commit failed: " + status.message());
-  expected_ = {.texts = {before_, Comparable(state, parts_.policy)}, .batch = std::make_unique<Batch>(batch), .state = state, .at = decided_at_};
+  expected_ = {.texts = {before_, Comparable(state, parts_.policy)},
+               .batch = std::make_unique<Batch>(batch),
+               .state = state,
+               .at = decided_at_};
   return status;
 }
 
-void Coordinator::Observe(const Batch& batch, const ClusterState& state) { parts_.oracle->OnTurn(batch, state, decided_at_); }
+void Coordinator::Observe(const Batch& batch, const ClusterState& state) {
+  parts_.oracle->OnTurn(batch, state, decided_at_);
+}
 
 void Coordinator::SendOrders(Orders orders, const ClusterState& state) {
   planted_.OnOrders(&orders, process_->edge->AnotherSession(orders.session));

@@ -1,5 +1,5 @@
-// The coordinator as a process: a real LoopBody with a real Engine, driven as coordinator/loop.cc drives it, on a disk that
-// outlives it. May die at any moment and be started again on what the disk kept.
+// The coordinator as a process: a real LoopBody with a real Engine, driven as coordinator/loop.cc drives it, on a disk
+// that outlives it. May die at any moment and be started again on what the disk kept.
 #pragma once
 #include <deque>
 #include <memory>
@@ -23,7 +23,8 @@ class Coordinator {
     Canary canary = Canary::kNone;
     uint64_t check_every = 1;  // turns between two checks of the invariants
   };
-  Coordinator(Parts parts, uint64_t seed) : disk(seed ^ 0x4444), parts_(std::move(parts)), rng_(seed), planted_(parts_.canary) {}
+  Coordinator(Parts parts, uint64_t seed)
+      : disk(seed ^ 0x4444), parts_(std::move(parts)), rng_(seed), planted_(parts_.canary) {}
 
   void Start();
   bool up() const { return process_ != nullptr; }
@@ -39,7 +40,10 @@ class Coordinator {
   void Crash(Millis down);
   void CrashAtCommit(int64_t write, Millis down);  // -1: when it is on disk
   void Stall(Millis lasts);
-  void SetDiskFull(bool full) { disk.SetFull(full); disk_full_ = full; }
+  void SetDiskFull(bool full) {
+    disk.SetFull(full);
+    disk_full_ = full;
+  }
   void JumpWall(Millis by) { wall_offset_ += by; }
   void Calm();
 
@@ -58,14 +62,16 @@ class Coordinator {
     Millis next_gather = 0, next_retry = 0;
     bool dead = false;
   };
-  struct Expected {                 // of the disk at the next start
-    std::vector<std::string> texts; // any of these
-    std::unique_ptr<Batch> batch;   // the one that makes the second of the first, perhaps on disk
-    ClusterState state;             // with it
+  struct Expected {                  // of the disk at the next start
+    std::vector<std::string> texts;  // any of these
+    std::unique_ptr<Batch> batch;    // the one that makes the second of the first, perhaps on disk
+    ClusterState state;              // with it
     Millis at = 0;
   };
 
-  Now Clock() const { return {.mono = parts_.timeline->now() + mono_offset_, .wall = parts_.timeline->now() + wall_offset_}; }
+  Now Clock() const {
+    return {.mono = parts_.timeline->now() + mono_offset_, .wall = parts_.timeline->now() + wall_offset_};
+  }
   LoopOutputs Outputs();
   Status Commit(const Batch& batch, const ClusterState& state);
   void Observe(const Batch& batch, const ClusterState& state);
@@ -86,9 +92,9 @@ class Coordinator {
   uint64_t incarnation_ = 0, wake_ = 0, turns_ = 0, starts_ = 0;
   Millis wake_at_ = kNever, stalled_until_ = 0, decided_at_ = 0, down_ = 0;
   bool disk_full_ = false, crash_armed_ = false, crash_after_ = false;
-  std::string before_;              // what is on disk while a turn is in progress that may be lost
+  std::string before_;  // what is on disk while a turn is in progress that may be lost
   Expected expected_;
-  int idle_turns_ = 0;              // in a row, that had nothing to do
+  int idle_turns_ = 0;  // in a row, that had nothing to do
 };
 
 // All that the disk must keep, and all that is derived from it, as text.

@@ -1,5 +1,5 @@
-// The coordinator's disk with the real store on it: outlives its processes, may be full, may lose power in the middle of a
-// write.
+// The coordinator's disk with the real store on it: outlives its processes, may be full, may lose power in the middle
+// of a write.
 #pragma once
 #include <memory>
 #include <optional>

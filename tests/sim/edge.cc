@@ -30,7 +30,8 @@ void Edge::OnReport(StreamId id, const std::string& bytes) {
     Write(*stream, echo);
   }
   Status status = stream->state == State::kNew ? HandleHello(stream, report) : HandleContents(stream.get(), report);
-  if (!status.ok()) parts_.oracle->Fail("worker n" + std::to_string(stream->node) + " broke the protocol: " + status.message());
+  if (!status.ok())
+    parts_.oracle->Fail("worker n" + std::to_string(stream->node) + " broke the protocol: " + status.message());
 }
 
 Status Edge::HandleHello(const StreamPtr& stream, const wire::NodeReport& report) {
@@ -49,8 +50,11 @@ Status Edge::HandleContents(Stream* stream, const wire::NodeReport& report) {
   if (report.seq() == 0) {
     if (report.ack() == stream->last_ack_in) return OkStatus();
   } else {
-    if (report.seq() != stream->seq_in + 1) return {Code::kInvalidArgument, "report " + std::to_string(report.seq()) + " came after " + std::to_string(stream->seq_in)};
-    if (stream->acked_out != stream->seq_in) return {Code::kInvalidArgument, "a second report came while one was in flight"};
+    if (report.seq() != stream->seq_in + 1)
+      return {Code::kInvalidArgument,
+              "report " + std::to_string(report.seq()) + " came after " + std::to_string(stream->seq_in)};
+    if (stream->acked_out != stream->seq_in)
+      return {Code::kInvalidArgument, "a second report came while one was in flight"};
     stream->seq_in = report.seq();
   }
   stream->last_ack_in = report.ack();
@@ -89,14 +93,17 @@ void Edge::Admit(const StreamPtr& stream, NodeReport first) {
   LoopItem item;
   item.commands.push_back(stream->hello);
   item.commands.push_back(std::move(first));
-  item.done = [this, stream](const Status& status, std::span<const Reply> replies) { Answered(stream, status, status.ok() ? replies[0] : Reply()); };
+  item.done = [this, stream](const Status& status, std::span<const Reply> replies) {
+    Answered(stream, status, status.ok() ? replies[0] : Reply());
+  };
   parts_.push(std::move(item));
 }
 
 void Edge::Answered(const StreamPtr& stream, const Status& status, const Reply& reply) {
   if (!status.ok()) return Refuse(stream, status.message(), true);
   const auto& hello = std::get<HelloReply>(reply);
-  if (!hello.refused.empty()) return parts_.oracle->Fail("n" + std::to_string(stream->node) + " was refused: " + hello.refused);
+  if (!hello.refused.empty())
+    return parts_.oracle->Fail("n" + std::to_string(stream->node) + " was refused: " + hello.refused);
   auto replaced = by_session_.find(hello.replaces);
   by_name_[stream->hello.name] = stream;
   if (replaced != by_session_.end()) Close(StreamPtr(replaced->second));
@@ -173,6 +180,8 @@ uint64_t Edge::AnotherSession(uint64_t session) const {
   return 0;
 }
 
-void Edge::Write(const Stream& stream, const wire::NodeOrders& orders) { parts_.network->Send(stream.id, kDown, orders.SerializeAsString()); }
+void Edge::Write(const Stream& stream, const wire::NodeOrders& orders) {
+  parts_.network->Send(stream.id, kDown, orders.SerializeAsString());
+}
 
 }  // namespace gt::sim

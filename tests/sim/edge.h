@@ -1,5 +1,5 @@
-// The coordinator's side of the nodes' streams, as coordinator/service/{sync_stream,worker_edge} have it, without gRPC and
-// threads: hello and takeover of a name, beats, sequence numbers, orders as bytes of the wire.
+// The coordinator's side of the nodes' streams, as coordinator/service/{sync_stream,worker_edge} have it, without gRPC
+// and threads: hello and takeover of a name, beats, sequence numbers, orders as bytes of the wire.
 #pragma once
 #include <functional>
 #include <map>

@@ -7,11 +7,14 @@ namespace {
 
 constexpr Millis kJournalLag = 50;  // what was appended since may be lost with the power
 
-const JobPlan& PlanOf(const Plan& plan, const worker::LauncherStart& start) { return plan.jobs.at(std::stoul(start.argv.at(1))); }
+const JobPlan& PlanOf(const Plan& plan, const worker::LauncherStart& start) {
+  return plan.jobs.at(std::stoul(start.argv.at(1)));
+}
 
 }  // namespace
 
-// --- the worker's connection ------------------------------------------------------------------------------------------
+// --- the worker's connection
+// ------------------------------------------------------------------------------------------
 
 void Launcher::Attach(ToWorker to_worker) {
   to_worker_ = std::move(to_worker);
@@ -43,12 +46,17 @@ void Launcher::Do(worker::Action action) {
 }
 
 worker::LauncherState Launcher::StateOf(const Entry& entry) const {
-  return {.uid = entry.start.uid, .generation = entry.generation, .phase = entry.phase, .endpoint = entry.endpoint, .exit = entry.exit};
+  return {.uid = entry.start.uid,
+          .generation = entry.generation,
+          .phase = entry.phase,
+          .endpoint = entry.endpoint,
+          .exit = entry.exit};
 }
 
 void Launcher::Say(const Entry& entry) { Send(StateOf(entry)); }
 
-// --- what it is told --------------------------------------------------------------------------------------------------
+// --- what it is told
+// --------------------------------------------------------------------------------------------------
 
 Launcher::Entry* Launcher::Find(const Uid& uid) {
   auto found = entries_.find(uid);
@@ -64,7 +72,8 @@ void Launcher::Handle(worker::StartAttempt& what) {
   entry.journalled_at = timeline_->now();
   entry.fate = FateOf(PlanOf(*plan_, entry.start), entry.start.task_index, entry.start.number, entry.start.group_rank);
   oracle_->OnTaken(node_, entry.start);
-  if (entry.start.hold_port) entry.endpoint = {entry.start.node_address, static_cast<uint16_t>(20000 + rng_.Below(10000))};
+  if (entry.start.hold_port)
+    entry.endpoint = {entry.start.node_address, static_cast<uint16_t>(20000 + rng_.Below(10000))};
   if (entry.start.stop_after > 0) {
     entry.stop_after_at = timeline_->now() + entry.start.stop_after;
     WatchStopAfter(uid);
@@ -97,7 +106,8 @@ void Launcher::Handle(worker::RearmStopAfter& what) {
   if (entry->start.stop_after > 0) entry->stop_after_at = timeline_->now() + what.remaining;
 }
 
-// --- processes --------------------------------------------------------------------------------------------------------
+// --- processes
+// --------------------------------------------------------------------------------------------------------
 
 void Launcher::Later(Millis delay, bool own, std::function<void()> what) {
   timeline_->After(delay, [this, own, boot = boot_, life = life_, what = std::move(what)] {
@@ -124,7 +134,8 @@ void Launcher::Exec(const Uid& uid) {
   if (fate.runs != kNever) Later(fate.runs, false, [this, uid, fate] { Died(uid, fate.code, fate.signal); });
   if (entry->start.time_limit > 0)
     Later(entry->start.time_limit, true, [this, uid] {
-      if (const Entry* late = Find(uid); late && late->alive && !late->stopping) Stop(uid, late->start.grace, worker::ExitWhy::kTimeLimit, "time limit");
+      if (const Entry* late = Find(uid); late && late->alive && !late->stopping)
+        Stop(uid, late->start.grace, worker::ExitWhy::kTimeLimit, "time limit");
     });
   if (!fate.progresses) return;
   Millis runs = std::min<Millis>(fate.runs, 20 * kSecond);
@@ -132,7 +143,8 @@ void Launcher::Exec(const Uid& uid) {
     Later(runs * static_cast<Millis>(step) / 4, true, [this, uid, number = entry->start.number, step] {
       if (const Entry* running = Find(uid); !running || !running->alive) return;
       uint64_t at = number * 10 + step;
-      Send(worker::RankSaid{uid, worker::Progress{.step = at}, worker::CheckpointNotice{.step = at, .path = ToHex(uid) + "/" + std::to_string(at)}});
+      Send(worker::RankSaid{uid, worker::Progress{.step = at},
+                            worker::CheckpointNotice{.step = at, .path = ToHex(uid) + "/" + std::to_string(at)}});
     });
 }
 
@@ -156,7 +168,8 @@ void Launcher::Stop(const Uid& uid, Millis grace, worker::ExitWhy why, std::stri
     entry->phase = AttemptPhase::kStopping;
     Say(*entry);
     if (!entry->alive) return End(uid, why, -1, 0, entry->end_message);
-    if (!entry->fate.ignores_term) Later(std::min(entry->fate.dies_in, grace), false, [this, uid] { Died(uid, 0, 15); });
+    if (!entry->fate.ignores_term)
+      Later(std::min(entry->fate.dies_in, grace), false, [this, uid] { Died(uid, 0, 15); });
   }
   Millis kill_at = timeline_->now() + grace;
   if (kill_at >= entry->kill_at) return;
@@ -185,15 +198,18 @@ void Launcher::End(const Uid& uid, worker::ExitWhy why, int code, int signal, st
   Later(static_cast<Millis>(rng_.Below(20)), true, [=, this] {
     Entry* entry = Find(uid);
     if (!entry || entry->exit) return;
-    worker::ExitRecord record{.why = why, .message = message, .first_failed = entry->start.first_rank, .ended_ms = wall()};
-    if (code >= 0) record.ranks.push_back({.rank = entry->start.first_rank, .code = code, .signal = signal, .ended_ms = wall()});
+    worker::ExitRecord record{
+        .why = why, .message = message, .first_failed = entry->start.first_rank, .ended_ms = wall()};
+    if (code >= 0)
+      record.ranks.push_back({.rank = entry->start.first_rank, .code = code, .signal = signal, .ended_ms = wall()});
     entry->exit = std::move(record);
     entry->phase = AttemptPhase::kEnded;
     Say(*entry);
   });
 }
 
-// --- faults -----------------------------------------------------------------------------------------------------------
+// --- faults
+// -----------------------------------------------------------------------------------------------------------
 
 void Launcher::Crash(Millis down) {
   if (!up_) return;
@@ -207,8 +223,10 @@ void Launcher::Crash(Millis down) {
       entry.stopping = true;
       entry.end_why = worker::ExitWhy::kUnknown;
       entry.end_message = "the launcher was restarted";
-      if (entry.alive) Kill(uid);
-      else End(uid, entry.end_why, -1, 0, entry.end_message);
+      if (entry.alive)
+        Kill(uid);
+      else
+        End(uid, entry.end_why, -1, 0, entry.end_message);
     }
   });
 }
@@ -224,7 +242,8 @@ void Launcher::Reboot(bool wipe) {
   for (auto& [uid, entry] : entries_) {
     entry.alive = false;
     if (entry.exit) continue;
-    entry.exit = worker::ExitRecord{.why = worker::ExitWhy::kNodeRebooted, .message = "the node was rebooted", .ended_ms = wall()};
+    entry.exit = worker::ExitRecord{
+        .why = worker::ExitWhy::kNodeRebooted, .message = "the node was rebooted", .ended_ms = wall()};
     entry.phase = AttemptPhase::kEnded;
   }
 }
@@ -234,7 +253,8 @@ void Launcher::Boot() {
   if (to_worker_) Attach(std::move(to_worker_));
 }
 
-// --- the truth --------------------------------------------------------------------------------------------------------
+// --- the truth
+// --------------------------------------------------------------------------------------------------------
 
 bool Launcher::Lives(const Uid& uid) const {
   auto found = entries_.find(uid);

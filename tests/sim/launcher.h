@@ -1,5 +1,5 @@
-// One node's gt-launcher as it should behave (worker/launcher/protocol.h), with the processes that it owns: the truth about
-// what runs where. Its journal survives a crash of the worker, of itself, and a reboot.
+// One node's gt-launcher as it should behave (worker/launcher/protocol.h), with the processes that it owns: the truth
+// about what runs where. Its journal survives a crash of the worker, of itself, and a reboot.
 #pragma once
 #include <functional>
 #include <map>
@@ -25,7 +25,8 @@ class Launcher {
   // A worker connects: it gets everything, then each change. At most one.
   void Attach(ToWorker to_worker);
   void Detach();
-  // StartAttempt, GoAttempt, StopAttempt, ForgetAttempt, RearmStopAfter of the attached worker; takes a moment to arrive.
+  // StartAttempt, GoAttempt, StopAttempt, ForgetAttempt, RearmStopAfter of the attached worker; takes a moment to
+  // arrive.
   void Do(worker::Action action);
 
   // Faults. A crash leaves the ranks alone until the next launcher stops them.
@@ -48,8 +49,8 @@ class Launcher {
     worker::Endpoint endpoint;
     Fate fate;
     Millis journalled_at = 0;
-    bool exec_due = false;         // will be started
-    bool alive = false;            // a process of it lives
+    bool exec_due = false;  // will be started
+    bool alive = false;     // a process of it lives
     bool stopping = false;
     worker::ExitWhy end_why = worker::ExitWhy::kFinished;  // once stopping
     std::string end_message;
@@ -87,7 +88,7 @@ class Launcher {
   const size_t node_;
   Rng rng_;
   Millis wall_offset_ = 0;
-  std::map<Uid, Entry> entries_;   // the journal
+  std::map<Uid, Entry> entries_;  // the journal
   bool up_ = true;
   uint64_t boot_ = 1, life_ = 1, connection_ = 0;
   ToWorker to_worker_;

@@ -23,7 +23,9 @@ StreamId Network::Connect(size_t node) {
   return id;
 }
 
-void Network::Send(StreamId stream, Direction direction, std::string bytes) { Put(stream, direction, {std::move(bytes)}); }
+void Network::Send(StreamId stream, Direction direction, std::string bytes) {
+  Put(stream, direction, {std::move(bytes)});
+}
 
 void Network::Close(StreamId stream, Direction towards) {
   auto found = streams_.find(stream);
@@ -37,7 +39,8 @@ void Network::Put(StreamId id, Direction direction, Item item) {
   if (found == streams_.end() || !found->second.to[direction].hears) return;
   Side& side = found->second.to[direction];
   side.last = std::max(side.last, timeline_->now() + DelayOf(found->second.node));
-  timeline_->At(side.last, [this, id, direction, item = std::move(item)]() mutable { Arrive(id, direction, std::move(item)); });
+  timeline_->At(side.last,
+                [this, id, direction, item = std::move(item)]() mutable { Arrive(id, direction, std::move(item)); });
 }
 
 void Network::Arrive(StreamId id, Direction direction, Item item) {
@@ -116,7 +119,8 @@ void Network::NodeDied(size_t node, bool silently) {
 }
 
 void Network::CoordinatorDied() {
-  for (auto& [id, stream] : streams_) TellEnd(id, kDown, Blocked(stream.node, kDown) ? kKeepalive : DelayOf(stream.node));
+  for (auto& [id, stream] : streams_)
+    TellEnd(id, kDown, Blocked(stream.node, kDown) ? kKeepalive : DelayOf(stream.node));
   streams_.clear();
 }
 

@@ -26,7 +26,7 @@ class Network {
     std::function<void(StreamId)> gone;                             // the coordinator learns that it ended
     std::function<void(StreamId, size_t node, bool ok)> connected;  // the node's answer to Connect
     std::function<void(StreamId, size_t node, const std::string&)> orders;
-    std::function<void(StreamId, size_t node)> lost;                // the node learns that it ended
+    std::function<void(StreamId, size_t node)> lost;  // the node learns that it ended
   };
   struct Options {
     Millis longest_delay = 5;
@@ -42,24 +42,41 @@ class Network {
   void Close(StreamId stream, Direction towards);
 
   // Faults.
-  void Break(size_t node);                                // its streams
+  void Break(size_t node);  // its streams
   void Block(size_t node, Direction direction, Millis lasts);
   void Slow(size_t node, Millis longest, Millis lasts);
-  void NodeDied(size_t node, bool silently);              // its worker; silently: nobody says so (power loss)
+  void NodeDied(size_t node, bool silently);  // its worker; silently: nobody says so (power loss)
   void CoordinatorDied();
-  void Calm();                                            // everything gets through from now on
+  void Calm();  // everything gets through from now on
   // A round trip of a client's request; nullopt: lost.
-  std::optional<Millis> ClientDelay() { return rng_.OneIn(20) && !calm_ ? std::nullopt : std::optional(Delay(longest_)); }
+  std::optional<Millis> ClientDelay() {
+    return rng_.OneIn(20) && !calm_ ? std::nullopt : std::optional(Delay(longest_));
+  }
 
  private:
-  struct Item { std::string bytes; bool close = false; };
-  struct Side { bool hears = true; Millis last = 0; std::deque<Item> held; };  // of the receiver of a direction
-  struct Stream { size_t node = 0; std::array<Side, 2> to; };
-  struct Way { Millis blocked_until[2] = {0, 0}; Millis slow_until = 0, slow = 0; };
+  struct Item {
+    std::string bytes;
+    bool close = false;
+  };
+  struct Side {
+    bool hears = true;
+    Millis last = 0;
+    std::deque<Item> held;
+  };  // of the receiver of a direction
+  struct Stream {
+    size_t node = 0;
+    std::array<Side, 2> to;
+  };
+  struct Way {
+    Millis blocked_until[2] = {0, 0};
+    Millis slow_until = 0, slow = 0;
+  };
 
   Millis Delay(Millis longest) { return static_cast<Millis>(rng_.Below(static_cast<uint64_t>(longest) + 1)); }
   Millis DelayOf(size_t node);
-  bool Blocked(size_t node, Direction direction) const { return timeline_->now() < nodes_[node].blocked_until[direction]; }
+  bool Blocked(size_t node, Direction direction) const {
+    return timeline_->now() < nodes_[node].blocked_until[direction];
+  }
   void Put(StreamId id, Direction direction, Item item);
   void Arrive(StreamId id, Direction direction, Item item);
   void Deliver(StreamId id, Direction direction, const Item& item);

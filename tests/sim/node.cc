@@ -7,24 +7,44 @@
 namespace gt::sim {
 
 Node::Node(Parts parts, size_t index, uint64_t seed)
-    : launcher(parts.timeline, parts.oracle, parts.plan, index, seed + 1), parts_(parts), index_(index), rng_(seed), uid_{rng_.Next(), rng_.Next()} {
+    : launcher(parts.timeline, parts.oracle, parts.plan, index, seed + 1),
+      parts_(parts),
+      index_(index),
+      rng_(seed),
+      uid_{rng_.Next(), rng_.Next()} {
   mono_offset_ = static_cast<Millis>(rng_.Below(1'000'000'000));
   launcher.SetWall(wall_offset_);
 }
 
-Now Node::now() const { return {.mono = parts_.timeline->now() + mono_offset_, .wall = parts_.timeline->now() + wall_offset_}; }
+Now Node::now() const {
+  return {.mono = parts_.timeline->now() + mono_offset_, .wall = parts_.timeline->now() + wall_offset_};
+}
 
 worker::Agent::Options Node::MakeOptions() {
-  const NodePlan& plan = parts_.plan->nodes[index_];
   worker::Agent::Options options;
-  options.hello = {.node_name = name(), .node_uid = uid_, .boot_id = "boot-" + std::to_string(boot_), .version = "sim",
-                   .session = {rng_.Next(), rng_.Next()}, .cluster_id = "sim", .last_epoch = epoch_};
-  options.inventory = {.cpus = plan.cpus, .memory = 64ll << 30, .address = "10.0.0." + std::to_string(index_ + 1)};
-  for (int i = 0; i < plan.gpus; ++i) options.inventory.gpus.push_back({"GPU-" + name() + "-" + std::to_string(i), "H100", 80ll << 30});
-  options.facts = {.address = options.inventory.address, .interface = "eth0", .trainer = "/trainer", .checkpoint_dir = "/ckpt"};
+  options.hello = {.node_name = name(),
+                   .node_uid = uid_,
+                   .boot_id = "boot-" + std::to_string(boot_),
+                   .version = "sim",
+                   .session = {rng_.Next(), rng_.Next()},
+                   .cluster_id = "sim",
+                   .last_epoch = epoch_};
+  options.inventory = MakeInventory();
+  options.facts = {
+      .address = options.inventory.address, .interface = "eth0", .trainer = "/trainer", .checkpoint_dir = "/ckpt"};
   options.session.seed = rng_.Next();
   options.part_bytes = 600;  // snapshots of a few attempts already come in parts
   return options;
+}
+
+worker::Inventory Node::MakeInventory() const {
+  const NodePlan& plan = parts_.plan->nodes[index_];
+  worker::Inventory inventory{
+      .cpus = plan.cpus, .memory = 64ll << 30, .address = "10.0.0." + std::to_string(index_ + 1)};
+  int gpus = parts_.timeline->now() < gpus_back_at_ ? plan.gpus / 2 : plan.gpus;
+  for (int i = 0; i < gpus; ++i)
+    inventory.gpus.push_back({"GPU-" + name() + "-" + std::to_string(i), "H100", 80ll << 30});
+  return inventory;
 }
 
 void Node::StartWorker() {
@@ -45,8 +65,10 @@ void Node::OnConnected(StreamId stream, bool ok) {
     return;
   }
   stream_open_ = ok;
-  if (ok) Put(stream, worker::Connected{});
-  else Put(stream, worker::Disconnected{"nobody answers"});
+  if (ok)
+    Put(stream, worker::Connected{});
+  else
+    Put(stream, worker::Disconnected{"nobody answers"});
 }
 
 void Node::OnOrders(StreamId stream, const std::string& bytes) {
@@ -54,7 +76,8 @@ void Node::OnOrders(StreamId stream, const std::string& bytes) {
   gridtrain::v1::NodeOrders wire;
   GT_ASSERT(wire.ParseFromString(bytes));
   Result<worker::NodeOrders> orders = worker::FromProto(wire);
-  if (!orders.ok()) return parts_.oracle->Fail("the coordinator sent orders that no worker takes: " + orders.status().message());
+  if (!orders.ok())
+    return parts_.oracle->Fail("the coordinator sent orders that no worker takes: " + orders.status().message());
   Put(stream, worker::OrdersReceived{*std::move(orders)});
 }
 
@@ -115,6 +138,7 @@ void Node::Perform(std::vector<worker::Action> actions) {
         if (process == process_) epoch_ = std::max(epoch_, epoch);
       });
     } else if (auto* note = std::get_if<worker::Note>(&action)) {
+      if (note->text.find("has not ended") != std::string::npos) parts_.oracle->Fail(name() + " was " + note->text);
       parts_.oracle->Trace([&] { return name() + " " + ToHex(note->uid).substr(0, 8) + " " + note->text; });
     } else {
       launcher.Do(std::move(action));
@@ -136,6 +160,14 @@ void Node::StallWorker(Millis lasts) {
   stalled_until_ = std::max(stalled_until_, parts_.timeline->now() + lasts);
   wake_at_ = kNever;
   WakeAt(stalled_until_);
+}
+
+void Node::LoseGpus(Millis lasts) {
+  gpus_back_at_ = parts_.timeline->now() + lasts;
+  if (agent_) Put(0, worker::InventoryChanged{MakeInventory()});
+  parts_.timeline->After(lasts, [this] {
+    if (agent_) Put(0, worker::InventoryChanged{MakeInventory()});
+  });
 }
 
 void Node::Reboot(Millis down, bool wipe) {

@@ -1,5 +1,5 @@
-// One machine: its launcher with the ranks, and the worker process around a real Agent, which is driven as the worker's loop
-// drives it (worker/runtime/driver.h).
+// One machine: its launcher with the ranks, and the worker process around a real Agent, which is driven as the worker's
+// loop drives it (worker/runtime/driver.h).
 #pragma once
 #include <deque>
 #include <memory>
@@ -33,6 +33,7 @@ class Node {
   void CrashWorker(Millis down);
   void StallWorker(Millis lasts);
   void Reboot(Millis down, bool wipe);
+  void LoseGpus(Millis lasts);
   void JumpWall(Millis by) {
     wall_offset_ += by;
     launcher.SetWall(wall_offset_);
@@ -44,12 +45,16 @@ class Node {
   Launcher launcher;
 
  private:
-  struct Arrival { StreamId stream = 0; worker::Input input; };
+  struct Arrival {
+    StreamId stream = 0;
+    worker::Input input;
+  };
   void Put(StreamId stream, worker::Input input);
   void Step();
   void Perform(std::vector<worker::Action> actions);
   void WakeAt(Millis when);
   worker::Agent::Options MakeOptions();
+  worker::Inventory MakeInventory() const;
   Now now() const;
 
   const Parts parts_;
@@ -58,6 +63,7 @@ class Node {
   // The machine.
   bool on_ = true;
   uint64_t boot_ = 1;
+  Millis gpus_back_at_ = 0;  // half of them are gone until then
   Millis wall_offset_ = 1'700'000'000'000, mono_offset_ = 0;
   // On its disk.
   Uid uid_;
@@ -66,7 +72,7 @@ class Node {
   uint64_t process_ = 0;
   std::unique_ptr<worker::Agent> agent_;
   std::deque<Arrival> inbox_;
-  StreamId stream_ = 0;         // the present one; older ones' news is dropped
+  StreamId stream_ = 0;  // the present one; older ones' news is dropped
   bool stream_open_ = false;
   Millis stalled_until_ = 0, wake_at_ = kNever;
   uint64_t wake_ = 0;

@@ -1,5 +1,5 @@
-// What must be true whatever happens, judged from outside: by what the launchers really run, by what was committed, and by
-// what clients were told. The first broken rule ends the run.
+// What must be true whatever happens, judged from outside: by what the launchers really run, by what was committed, and
+// by what clients were told. The first broken rule ends the run.
 #pragma once
 #include <functional>
 #include <map>
@@ -36,7 +36,8 @@ class Oracle {
   void OnDropped(const std::string& node, const std::string& why);
 
   // --- from the coordinator
-  // `batch` is on disk (or changes nothing there); what it finished is still in `state`. Decided at `at`, simulated time.
+  // `batch` is on disk (or changes nothing there); what it finished is still in `state`. Decided at `at`, simulated
+  // time.
   void OnTurn(const Batch& batch, const ClusterState& state, Millis at);
   void OnHeard(size_t node) { heard_[node] = timeline_->now(); }
   void OnStarted(const ClusterState& state, Disk* disk);
@@ -44,7 +45,9 @@ class Oracle {
   // --- from the clients
   void OnSubmitted(const std::string& key, JobId job);
   void OnCancelled(JobId job) { cancelled_.insert(job); }
-  void OnDrained(const std::string& node, std::optional<bool> draining) { drained_[node] = draining; }  // nullopt: not known
+  void OnDrained(const std::string& node, std::optional<bool> draining) {
+    drained_[node] = draining;
+  }  // nullopt: not known
 
   // At the end of a run: "" or what is still to come.
   std::string Unfinished(const ClusterState& state) const;
@@ -59,7 +62,7 @@ class Oracle {
     uint32_t number = 0;
     int32_t cpus = 0;
     std::map<size_t, std::vector<std::string>> members;  // node -> GPUs
-    std::set<size_t> gone, lost;  // as the coordinator knows; lost: without a word from the node
+    std::set<size_t> gone, lost;                         // as the coordinator knows; lost: without a word from the node
     std::set<size_t> taken;
     bool ended = false;
   };
@@ -87,7 +90,7 @@ class Oracle {
   std::string failure_;
 
   std::map<Uid, Placed> placed_;
-  std::map<TaskId, Uid> newest_;               // attempt of the task
+  std::map<TaskId, Uid> newest_;                // attempt of the task
   std::map<size_t, std::vector<Uid>> running_;  // by node, as far as they live
   std::map<TaskId, std::string> checkpoints_;
   std::map<TaskId, TaskState> task_final_;
@@ -95,7 +98,7 @@ class Oracle {
   std::map<std::string, JobId> submitted_, acknowledged_;
   std::set<JobId> cancelled_;
   std::map<std::string, std::optional<bool>> drained_;
-  std::set<size_t> lost_now_;        // by the batch being judged
+  std::set<size_t> lost_now_;  // by the batch being judged
   Millis judged_mono_ = 0;
   std::vector<Millis> heard_;
   Millis started_at_ = 0;

@@ -8,12 +8,17 @@ namespace gt::sim {
 namespace {
 
 constexpr const char* kFaultNames[kFaultKinds] = {
-    "stream-break", "partition", "deaf-coordinator", "deaf-node", "slow-network", "coordinator-crash", "crash-in-commit",
-    "crash-after-commit", "loop-stall", "disk-full", "coordinator-clock", "node-clock", "worker-crash", "worker-stall",
-    "launcher-crash", "reboot", "wipe"};
-constexpr const char* kNatureNames[kNatures] = {"steady", "flaky", "failing", "endless", "stubborn", "again", "bad-launch"};
+    "stream-break", "partition",         "deaf-coordinator",  "deaf-node",
+    "slow-network", "coordinator-crash", "crash-in-commit",   "crash-after-commit",
+    "loop-stall",   "disk-full",         "coordinator-clock", "node-clock",
+    "worker-crash", "worker-stall",      "launcher-crash",    "reboot",
+    "wipe",         "gpus-gone"};
+constexpr const char* kNatureNames[kNatures] = {"steady",   "flaky", "failing",    "endless",
+                                                "stubborn", "again", "bad-launch", "skewed"};
 
-Millis Between(Rng& rng, Millis low, Millis high) { return low + static_cast<Millis>(rng.Below(static_cast<uint64_t>(high - low) + 1)); }
+Millis Between(Rng& rng, Millis low, Millis high) {
+  return low + static_cast<Millis>(rng.Below(static_cast<uint64_t>(high - low) + 1));
+}
 
 // Short far more often than long.
 Millis Skewed(Rng& rng, Millis longest) {
@@ -23,21 +28,38 @@ Millis Skewed(Rng& rng, Millis longest) {
 
 bool IsGentle(FaultKind kind) {
   switch (kind) {
-    case FaultKind::kStreamBreak: case FaultKind::kCoordinatorCrash: case FaultKind::kCrashInCommit: case FaultKind::kCrashAfterCommit:
-    case FaultKind::kLoopStall: case FaultKind::kDiskFull: case FaultKind::kCoordinatorClock: case FaultKind::kNodeClock:
-    case FaultKind::kWorkerCrash: return true;
-    default: return false;
+    case FaultKind::kStreamBreak:
+    case FaultKind::kCoordinatorCrash:
+    case FaultKind::kCrashInCommit:
+    case FaultKind::kCrashAfterCommit:
+    case FaultKind::kLoopStall:
+    case FaultKind::kDiskFull:
+    case FaultKind::kCoordinatorClock:
+    case FaultKind::kNodeClock:
+    case FaultKind::kWorkerCrash:
+      return true;
+    default:
+      return false;
   }
 }
 
 Millis LongestOf(FaultKind kind, bool gentle) {
   switch (kind) {
-    case FaultKind::kWorkerCrash: return gentle ? kSecond : 3 * kMinute;
-    case FaultKind::kCoordinatorCrash: case FaultKind::kCrashInCommit: case FaultKind::kCrashAfterCommit: return gentle ? 20 * kSecond : 3 * kMinute;
-    case FaultKind::kLoopStall: return gentle ? 20 * kSecond : kMinute;
-    case FaultKind::kReboot: case FaultKind::kWipe: return 3 * kMinute;
-    case FaultKind::kLauncherCrash: return 20 * kSecond;
-    default: return gentle ? 20 * kSecond : 2 * kMinute;
+    case FaultKind::kWorkerCrash:
+      return gentle ? kSecond : 3 * kMinute;
+    case FaultKind::kCoordinatorCrash:
+    case FaultKind::kCrashInCommit:
+    case FaultKind::kCrashAfterCommit:
+      return gentle ? 20 * kSecond : 3 * kMinute;
+    case FaultKind::kLoopStall:
+      return gentle ? 20 * kSecond : kMinute;
+    case FaultKind::kReboot:
+    case FaultKind::kWipe:
+      return 3 * kMinute;
+    case FaultKind::kLauncherCrash:
+      return 20 * kSecond;
+    default:
+      return gentle ? 20 * kSecond : 2 * kMinute;
   }
 }
 
@@ -60,6 +82,12 @@ Fault MakeFault(Rng& rng, FaultKind kind, size_t nodes, const std::vector<JobPla
   return fault;
 }
 
+// A storm: all within ten seconds.
+void Gather(Rng& rng, Millis until, std::vector<Fault>* faults) {
+  Millis at = Between(rng, kSecond, until);
+  for (Fault& fault : *faults) fault.at = at + Between(rng, 0, 10 * kSecond);
+}
+
 NodePlan MakeNode(Rng& rng) {
   NodePlan node{.cpus = static_cast<int32_t>(Between(rng, 2, 8))};
   if (rng.OneIn(2)) node.gpus = static_cast<int32_t>(Between(rng, 1, 4));
@@ -71,12 +99,15 @@ void ShapeJob(Rng& rng, const std::vector<NodePlan>& nodes, JobPlan* job) {
   const NodePlan& model = nodes[rng.Below(nodes.size())];
   job->cpus = static_cast<int32_t>(Between(rng, 1, model.cpus));
   if (model.gpus > 0 && !rng.OneIn(3)) job->gpus = static_cast<int32_t>(Between(rng, 1, model.gpus));
-  auto fit = std::count_if(nodes.begin(), nodes.end(), [&](const NodePlan& n) { return n.cpus >= job->cpus && n.gpus >= job->gpus; });
+  auto fit = std::count_if(nodes.begin(), nodes.end(),
+                           [&](const NodePlan& n) { return n.cpus >= job->cpus && n.gpus >= job->gpus; });
   if (rng.OneIn(2)) job->nodes = static_cast<int32_t>(Between(rng, 1, std::min<Millis>(fit, 4)));
 }
 
 JobPlan MakeJob(Rng& rng, const std::vector<NodePlan>& nodes, Millis until, bool gentle) {
-  JobPlan job{.at = Skewed(rng, until), .seed = rng.Next(), .priority = static_cast<int32_t>(rng.OneIn(3) ? rng.Below(101) : 50)};
+  JobPlan job{.at = Skewed(rng, until),
+              .seed = rng.Next(),
+              .priority = static_cast<int32_t>(rng.OneIn(3) ? rng.Below(101) : 50)};
   job.nature = static_cast<Nature>(rng.Below(kNatures));
   if (rng.OneIn(3)) job.nature = Nature::kSteady;
   if (gentle && job.nature == Nature::kBadLaunch) job.nature = Nature::kFlaky;
@@ -97,14 +128,16 @@ JobPlan MakeJob(Rng& rng, const std::vector<NodePlan>& nodes, Millis until, bool
 }
 
 std::string Text(const JobPlan& job) {
-  std::string text = "job at " + HumanDuration(job.at) + " (" + std::to_string(job.at) + " ms): " + Name(job.nature) + ", " + std::to_string(job.nodes) + " nodes with " +
-                     std::to_string(job.cpus) + " CPUs, " + std::to_string(job.gpus) + " GPUs, at most " + FormatDuration(job.longest) +
-                     ", grace " + FormatDuration(job.grace) + ", retries " + std::to_string(job.user_retries);
+  std::string text = "job at " + HumanDuration(job.at) + " (" + std::to_string(job.at) + " ms): " + Name(job.nature) +
+                     ", " + std::to_string(job.nodes) + " nodes with " + std::to_string(job.cpus) + " CPUs, " +
+                     std::to_string(job.gpus) + " GPUs, at most " + FormatDuration(job.longest) + ", grace " +
+                     FormatDuration(job.grace) + ", retries " + std::to_string(job.user_retries);
   if (job.tasks > 1) text += ", " + std::to_string(job.tasks) + " tasks";
   if (job.contract) text += ", contract";
   if (job.time_limit > 0) text += ", time limit " + FormatDuration(job.time_limit);
   if (job.stop_after > 0) text += ", stop_after " + FormatDuration(job.stop_after);
-  if (job.cancel_after >= 0) text += ", " + std::string(job.cancel_one ? "task 0 " : "") + "cancelled after " + FormatDuration(job.cancel_after);
+  if (job.cancel_after >= 0)
+    text += ", " + std::string(job.cancel_one ? "task 0 " : "") + "cancelled after " + FormatDuration(job.cancel_after);
   return text;
 }
 
@@ -121,13 +154,18 @@ Plan MakePlan(uint64_t seed) {
   for (uint64_t i = 2 + rng.Below(6); i > 0; --i) plan.nodes.push_back(MakeNode(rng));
   Millis until = Between(rng, kMinute, 12 * kMinute);
   for (uint64_t i = 1 + rng.Below(24); i > 0; --i) plan.jobs.push_back(MakeJob(rng, plan.nodes, until, plan.gentle));
-  for (uint64_t i = rng.Below(3); i > 0; --i) plan.drains.push_back({Between(rng, 0, until), rng.Below(plan.nodes.size()), Skewed(rng, 5 * kMinute)});
+  for (uint64_t i = rng.Below(3); i > 0; --i)
+    plan.drains.push_back({Between(rng, 0, until), rng.Below(plan.nodes.size()), Skewed(rng, 5 * kMinute)});
   // A run knows only some kinds of faults, or the worst of them would hide what the others alone can show.
   std::vector<FaultKind> kinds;
   for (int i = 0; i < kFaultKinds; ++i)
-    if (rng.OneIn(3) && (!plan.gentle || IsGentle(static_cast<FaultKind>(i)))) kinds.push_back(static_cast<FaultKind>(i));
+    if (rng.OneIn(3) && (!plan.gentle || IsGentle(static_cast<FaultKind>(i))))
+      kinds.push_back(static_cast<FaultKind>(i));
   if (!kinds.empty())
-    for (uint64_t i = rng.Below(24); i > 0; --i) plan.faults.push_back(MakeFault(rng, kinds[rng.Below(kinds.size())], plan.nodes.size(), plan.jobs, until, plan.gentle));
+    for (uint64_t i = rng.Below(24); i > 0; --i)
+      plan.faults.push_back(
+          MakeFault(rng, kinds[rng.Below(kinds.size())], plan.nodes.size(), plan.jobs, until, plan.gentle));
+  if (rng.OneIn(4)) Gather(rng, until, &plan.faults);
   plan.quiet_at = until + 4 * kMinute;
   return plan;
 }
@@ -151,14 +189,18 @@ Plan MakeFleetPlan(uint64_t seed, size_t nodes, Millis lasts) {
 }
 
 std::string ToText(const Plan& plan) {
-  std::string text = std::to_string(plan.nodes.size()) + " nodes, messages take up to " + std::to_string(plan.longest_delay) + " ms" + (plan.gentle ? ", gentle" : "") + "\n";
-  for (const NodePlan& node : plan.nodes) text += "  node with " + std::to_string(node.cpus) + " CPUs, " + std::to_string(node.gpus) + " GPUs\n";
+  std::string text = std::to_string(plan.nodes.size()) + " nodes, messages take up to " +
+                     std::to_string(plan.longest_delay) + " ms" + (plan.gentle ? ", gentle" : "") + "\n";
+  for (const NodePlan& node : plan.nodes)
+    text += "  node with " + std::to_string(node.cpus) + " CPUs, " + std::to_string(node.gpus) + " GPUs\n";
   for (const JobPlan& job : plan.jobs) text += "  " + Text(job) + "\n";
   for (const DrainPlan& drain : plan.drains)
-    text += "  drain at " + std::to_string(drain.at) + " ms: n" + std::to_string(drain.node) + " for " + FormatDuration(drain.lasts) + "\n";
+    text += "  drain at " + std::to_string(drain.at) + " ms: n" + std::to_string(drain.node) + " for " +
+            FormatDuration(drain.lasts) + "\n";
   for (const Fault& fault : plan.faults)
-    text += "  fault at " + std::to_string(fault.at) + " ms: " + Name(fault.kind) + " n" + std::to_string(fault.node) + " for " + FormatDuration(fault.lasts) +
-            (fault.amount != 0 ? " by " + std::to_string(fault.amount) : "") + "\n";
+    text += "  fault at " + std::to_string(fault.at) + " ms: " + Name(fault.kind) + " n" + std::to_string(fault.node) +
+            " for " + FormatDuration(fault.lasts) + (fault.amount != 0 ? " by " + std::to_string(fault.amount) : "") +
+            "\n";
   return text;
 }
 
@@ -169,12 +211,15 @@ Fate FateOf(const JobPlan& job, uint32_t index, uint32_t number, uint32_t group_
   Millis base = Between(of_attempt, 50, job.longest + 50);
   int32_t signal = of_attempt.OneIn(3) ? 11 : 0;
   Rng of_rank(Rng(job.seed ^ (index * 104729ull + number * 1299709ull + group_rank * 15485863ull)).Next());
-  Fate fate{.exec_takes = Skewed(of_rank, 2 * kSecond), .runs = base + Skewed(of_rank, kSecond), .dies_in = Skewed(of_rank, 500)};
+  Fate fate{.exec_takes = Skewed(of_rank, 2 * kSecond),
+            .runs = base + Skewed(of_rank, kSecond),
+            .dies_in = Skewed(of_rank, 500)};
   fate.progresses = job.contract;
   bool fails = job.nature == Nature::kFailing || (job.nature == Nature::kFlaky && every_other);
   if (fails && chosen) fate.signal = signal, fate.code = signal == 0 ? 1 : 0;
   if (fails && !chosen) fate.runs = kNever;
   if (job.nature == Nature::kEndless) fate.runs = kNever;
+  if (job.nature == Nature::kSkewed && !chosen) fate.runs = kNever;
   if (job.nature == Nature::kStubborn) fate.ignores_term = true, fate.dies_in = Skewed(of_rank, kMinute);
   if (job.nature == Nature::kAgain && number <= 2) fate.code = 75, fate.progresses = true;
   fate.launch_fails = job.nature == Nature::kBadLaunch && every_other && chosen;

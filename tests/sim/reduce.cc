@@ -86,7 +86,8 @@ Plan Reduce(Plan plan, const Options& options) {
 }
 
 std::string Report(uint64_t seed, const std::string& failure, const Options& options, bool reduce) {
-  std::string text = "seed " + std::to_string(seed) + " failed " + failure + "\nreplay: sim_soak --seed " + std::to_string(seed) + " --verbose\n";
+  std::string text = "seed " + std::to_string(seed) + " failed " + failure + "\nreplay: sim_soak --seed " +
+                     std::to_string(seed) + " --verbose\n";
   if (!reduce) return text;
   Plan plan = Reduce(MakePlan(seed), options);
   return text + "reduced to: " + RunApart(plan, options) + "\n" + ToText(plan);

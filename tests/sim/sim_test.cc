@@ -33,8 +33,11 @@ TEST_P(Canaries, IsCaught) {
   FAIL() << "a planted bug went unnoticed over " << kWithin << " seeds";
 }
 INSTANTIATE_TEST_SUITE_P(Planted, Canaries,
-                         testing::Values(Canary::kNoFence, Canary::kReplyBeforeCommit, Canary::kFreeEarly, Canary::kSecondNode, Canary::kLosesRows),
-                         [](const testing::TestParamInfo<Canary>& info) { return "Number" + std::to_string(static_cast<int>(info.param)); });
+                         testing::Values(Canary::kNoFence, Canary::kReplyBeforeCommit, Canary::kFreeEarly,
+                                         Canary::kSecondNode, Canary::kLosesRows),
+                         [](const testing::TestParamInfo<Canary>& info) {
+                           return "Number" + std::to_string(static_cast<int>(info.param));
+                         });
 
 TEST(Simulation, IsTheSameEveryTime) {
   for (uint64_t seed : {3, 4, 5}) {

@@ -16,12 +16,12 @@ namespace gt::sim {
 struct Options {
   Canary canary = Canary::kNone;
   bool verbose = false;
-  uint64_t check_every = 1;        // turns between two checks of the invariants
-  Millis patience = 3 * kHour;     // after the faults, until everything must have ended
+  uint64_t check_every = 1;     // turns between two checks of the invariants
+  Millis patience = 3 * kHour;  // after the faults, until everything must have ended
 };
 
 struct Outcome {
-  std::string failure;             // empty: all was well
+  std::string failure;  // empty: all was well
   Millis simulated = 0;
   size_t jobs = 0, attempts = 0;
   uint64_t turns = 0, starts = 0;

@@ -1,5 +1,5 @@
-// Simulated time: what is going to happen, in order. Two things at the same instant happen in the order in which they were
-// asked for, so that a seed always gives the same run.
+// Simulated time: what is going to happen, in order. Two things at the same instant happen in the order in which they
+// were asked for, so that a seed always gives the same run.
 #pragma once
 #include <algorithm>
 #include <functional>
