@@ -40,6 +40,19 @@ Cause CauseOf(const ExitReport& exit, const Attempt& attempt) {
   return exit.code == kExitRunAgain && further ? Cause::kPreempted : Cause::kExitNonzero;
 }
 
+// The attempt follows its members. One that is done did run: its last reports may have merged into its end.
+void FollowMembers(Turn& turn, const Attempt& attempt) {
+  auto reached = [](AttemptPhase phase) { return [phase](const Member& m) { return m.phase >= phase; }; };
+  const std::vector<Member>& members = attempt.members;
+  if (attempt.phase == AttemptPhase::kPlaced && std::any_of(members.begin(), members.end(), reached(AttemptPhase::kStarting)))
+    turn.emit(AttemptStarting{attempt.uid});
+  if (attempt.phase == AttemptPhase::kStarting && std::all_of(members.begin(), members.end(), reached(AttemptPhase::kRunning)))
+    turn.emit(AttemptRunning{attempt.uid, turn.now.wall});
+  bool some_done = std::any_of(members.begin(), members.end(), [](const Member& m) { return m.gone; });
+  if (attempt.phase == AttemptPhase::kRunning && some_done && attempt.deadline == kNever)
+    turn.emit(ExitSkewArmed{attempt.uid, turn.now.mono + turn.policy.exit_skew});
+}
+
 void MemberEnds(Turn& turn, const Attempt& attempt, const Member& member, const AttemptReport& report) {
   ExitReport exit = report.exit.value_or(ExitReport{.message = "the node kept no exit record"});
   NodeId node_id = member.node;
@@ -50,8 +63,8 @@ void MemberEnds(Turn& turn, const Attempt& attempt, const Member& member, const 
   if (cause != Cause::kNone) {
     Fail(turn, uid, {.cause = cause, .rank = exit.first_failed, .node = node_id, .node_name = node, .code = exit.code,
                      .signal = exit.signal, .message = FailureText(exit, node), .tail = exit.tail});
-  } else if (attempt.phase < AttemptPhase::kStopping && !attempt.AllGone() && attempt.deadline == kNever) {
-    turn.emit(ExitSkewArmed{uid, turn.now.mono + turn.policy.exit_skew});
+  } else if (!attempt.AllGone()) {
+    FollowMembers(turn, attempt);
   }
   SettleIfDone(turn, uid);
 }
@@ -59,12 +72,7 @@ void MemberEnds(Turn& turn, const Attempt& attempt, const Member& member, const 
 void MemberAdvances(Turn& turn, const Attempt& attempt, const Member& member, const AttemptReport& report) {
   if (report.phase > member.phase && report.phase <= AttemptPhase::kRunning)
     turn.emit(MemberAdvanced{attempt.uid, member.node, report.phase});
-  auto reached = [](AttemptPhase phase) { return [phase](const Member& m) { return m.phase >= phase; }; };
-  const std::vector<Member>& members = attempt.members;
-  if (attempt.phase == AttemptPhase::kPlaced && std::any_of(members.begin(), members.end(), reached(AttemptPhase::kStarting)))
-    turn.emit(AttemptStarting{attempt.uid});
-  if (attempt.phase == AttemptPhase::kStarting && std::all_of(members.begin(), members.end(), reached(AttemptPhase::kRunning)))
-    turn.emit(AttemptRunning{attempt.uid, turn.now.wall});
+  FollowMembers(turn, attempt);
 }
 
 void Live(Turn& turn, const Attempt& attempt, const Member& member, const AttemptReport& report) {

@@ -183,5 +183,33 @@ TEST(Lifecycle, ADryRunChangesNothing) {
   EXPECT_TRUE(world.engine.state().jobs.empty());
 }
 
+TEST(Lifecycle, AMemberThatIsDoneBeforeTheOthersRunStartsTheSkew) {
+  World world;
+  world.Join("a");
+  world.Join("b");
+  JobId job = world.Submit(AGang(2));
+  Uid uid = world.AttemptOf(job);
+  world.ReportPhase("a", uid, AttemptPhase::kRunning);
+  world.ReportExit("a", uid, Exited(0));
+  world.ReportPhase("b", uid, AttemptPhase::kRunning);
+  EXPECT_EQ(world.TheAttempt(job).phase, AttemptPhase::kRunning);
+  world.AdvanceBeating(world.policy.exit_skew + kSecond, {"a", "b"});
+  EXPECT_EQ(world.TheAttempt(job).stop_cause, Cause::kHung);
+}
+
+// Reports merge: the last that comes of a short rank may be its end alone.
+TEST(Lifecycle, AMemberThatIsDoneDidRun) {
+  World world;
+  world.Join("a");
+  world.Join("b");
+  JobId job = world.Submit(AGang(2));
+  Uid uid = world.AttemptOf(job);
+  world.ReportPhase("b", uid, AttemptPhase::kRunning);
+  world.ReportExit("a", uid, Exited(0));
+  EXPECT_EQ(world.TheAttempt(job).phase, AttemptPhase::kRunning);
+  world.AdvanceBeating(world.policy.start_timeout + kSecond, {"a", "b"});
+  EXPECT_EQ(world.TheAttempt(job).phase, AttemptPhase::kRunning) << "it did start in time";
+}
+
 }  // namespace
 }  // namespace gt::test
