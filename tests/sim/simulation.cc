@@ -129,7 +129,7 @@ class Simulation {
 
   const Plan& plan_;
   const Options& options_;
-  const Policy policy_;
+  const Policy policy_{.exit_skew = kMinute};  // an array of gangs that hang is to end today
   Timeline timeline_;
   Oracle oracle_;
   Network network_;
