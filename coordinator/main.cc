@@ -1,4 +1,5 @@
 // gt-coordinator: reads settings, starts a Coordinator, waits for the signal to stop.
+#include <absl/synchronization/mutex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -30,7 +31,11 @@ sigset_t BlockStopSignals() {
   return set;
 }
 
+// Debian builds abseil with its search for deadlocks switched on, and gRPC pays for it at every lock.
+void StopSearchingDeadlocks() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
+
 int Run(const gridtrain::v1::CoordinatorConfig& config) {
+  StopSearchingDeadlocks();
   sigset_t stop = BlockStopSignals();
   auto log = gt::Log::Open(static_cast<gt::LogLevel>(config.log().level()), config.log().file());
   if (!log.ok()) return Fail(log.status(), kExitFailed);

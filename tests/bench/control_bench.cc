@@ -2,6 +2,7 @@
 // nothing on 1, 4 and 16 nodes, with the coordinator's CPU time a task. Real gt-coordinator on loopback; workers only pretend,
 // so no process is started. Prints one line a figure: name, value, unit, and what it was measured against.
 //   control_bench GT_COORDINATOR [seconds a figure, default 3] [noop|submit|batch: only these]
+#include <absl/synchronization/mutex.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ struct Bench {
 };
 
 int Main(int argc, char** argv) {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);  // as the coordinator does; clients share its CPUs
   if (argc < 2) return std::fputs("usage: control_bench GT_COORDINATOR [SECONDS] [noop|submit|batch]\n", stderr), 2;
   CoordinatorProcess coordinator(argv[1]);
   Status started = coordinator.Start({"--set", "log.level=warn"});

@@ -1,4 +1,6 @@
 if(TARGET gt-coordinator)
   add_executable(control_bench control_bench.cc)
-  target_link_libraries(control_bench PRIVATE gt_test_cluster)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(ABSL_SYNCHRONIZATION REQUIRED IMPORTED_TARGET absl_synchronization)
+  target_link_libraries(control_bench PRIVATE gt_test_cluster PkgConfig::ABSL_SYNCHRONIZATION)
 endif()
