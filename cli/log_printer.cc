@@ -15,7 +15,6 @@ void LogPrinter::Add(const LogChunk& chunk) {
   Stream& stream = streams_[key];
   stream.attempt = chunk.attempt();
   stream.node = chunk.node();
-  newest_attempt_ = std::max(newest_attempt_, chunk.attempt());
   std::string_view data = chunk.data();
   if (chunk.offset() < stream.next) {
     uint64_t known = stream.next - chunk.offset();

@@ -37,7 +37,6 @@ class LogPrinter {
   // Sets where reading goes on.
   void FillCursors(gridtrain::v1::ReadLogsRequest* request) const;
   bool empty() const { return streams_.empty(); }
-  uint32_t newest_attempt() const { return newest_attempt_; }
 
  private:
   using Key = std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>;  // uid, rank, stream
@@ -55,7 +54,6 @@ class LogPrinter {
   LogStyle style_;
   Sink out_;
   std::map<Key, Stream> streams_;
-  uint32_t newest_attempt_ = 0;
 };
 
 }  // namespace gt

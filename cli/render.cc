@@ -33,7 +33,7 @@ std::string Reason(const JobSummary& job) {
   return told ? CauseName(job.cause()) : "";
 }
 
-std::string Step(const JobProgress& progress) {
+std::string Step(const Progress& progress) {
   if (!progress.has_step()) return "";
   return std::to_string(progress.step()) +
          (progress.total_steps() > 0 ? "/" + std::to_string(progress.total_steps()) : "");
@@ -57,7 +57,7 @@ Json SecondsOrNull(bool known, Millis duration) {
   return duration % 1000 == 0 ? Json(duration / 1000) : Json(static_cast<double>(duration) / 1000);
 }
 
-Json ProgressJson(const JobProgress& progress) {
+Json ProgressJson(const Progress& progress) {
   Json metrics = Json::object();
   std::vector<std::string> names;
   for (const auto& [name, value] : progress.metrics()) names.push_back(name);

@@ -47,7 +47,7 @@ std::string Program(const JobSpec& spec) {
   return DisplayWidth(text) > kMostColumns ? std::string(FitColumns(text, kMostColumns)) + "+" : text;
 }
 
-std::string ShownProgress(const JobProgress& progress) {
+std::string ShownProgress(const Progress& progress) {
   std::string text = "step " + std::to_string(progress.step());
   if (progress.total_steps() > 0) text += " of " + std::to_string(progress.total_steps());
   if (!progress.phase().empty()) text += ", " + Printable(progress.phase());

@@ -40,36 +40,6 @@ std::string SamePlace(const std::string& address) {
 
 }  // namespace
 
-const char* ErrorCodeName(Code code) {
-  switch (code) {
-    case Code::kOk:
-      return "OK";
-    case Code::kInvalidArgument:
-      return "INVALID_ARGUMENT";
-    case Code::kNotFound:
-      return "NOT_FOUND";
-    case Code::kAlreadyExists:
-      return "ALREADY_EXISTS";
-    case Code::kFailedPrecondition:
-      return "FAILED_PRECONDITION";
-    case Code::kUnauthenticated:
-      return "UNAUTHENTICATED";
-    case Code::kPermissionDenied:
-      return "PERMISSION_DENIED";
-    case Code::kResourceExhausted:
-      return "RESOURCE_EXHAUSTED";
-    case Code::kUnavailable:
-      return "UNAVAILABLE";
-    case Code::kDeadlineExceeded:
-      return "DEADLINE_EXCEEDED";
-    case Code::kDataLoss:
-      return "DATA_LOSS";
-    case Code::kInternal:
-      return "INTERNAL";
-  }
-  return "INTERNAL";
-}
-
 Session::Session(const Io& io, GlobalOptions options, std::vector<std::string> rest)
     : io_(io), options_(std::move(options)), rest_(std::move(rest)) {
   output_ = OutputOf(options_.output.value_or(io.Variable("GTCTL_OUTPUT")));
@@ -164,7 +134,7 @@ int Session::Fail(const Status& status, std::string hint) const {
     hint =
         "the token comes from the coordinator's access file: --access FILE, $GT_ACCESS, $GTCTL_TOKEN_FILE or "
         "$GTCTL_TOKEN";
-  return Report(ErrorCodeName(status.code()), message, hint, unreachable, ExitCodeOf(status.code()));
+  return Report(CodeName(status.code()), message, hint, unreachable, ExitCodeOf(status.code()));
 }
 
 std::string Session::UserName() const {

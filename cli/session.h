@@ -34,7 +34,6 @@ class Session {
   // The client of the coordinator that the options, the environment and the access files name; made once.
   Result<Client*> client();
   // The one that client() made, for others to interrupt; nullptr before.
-  Client* client_or_null() const { return client_.get(); }
 
   void Out(std::string_view text) const { io_.out(text); }
   void Print(const Json& json) const { io_.out(Dump(json) + "\n"); }
@@ -68,8 +67,5 @@ class CommandBody {
   virtual void Declare(Args* args) = 0;
   virtual int Run(Session* session) = 0;  // the exit code
 };
-
-// Upper-case names for JSON errors: "NOT_FOUND".
-const char* ErrorCodeName(Code code);
 
 }  // namespace gt

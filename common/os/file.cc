@@ -47,6 +47,20 @@ Status WriteAll(int fd, std::string_view data) {
   return OkStatus();
 }
 
+Result<std::string> ReadAt(int fd, int64_t offset, size_t size) {
+  std::string bytes(size, '\0');
+  size_t have = 0;
+  while (have < size) {
+    ssize_t got = pread(fd, bytes.data() + have, size - have, offset + static_cast<int64_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read");
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
 Status WriteAllAt(int fd, std::string_view data, int64_t offset) {
   while (!data.empty()) {
     ssize_t put = pwrite(fd, data.data(), data.size(), offset);

@@ -18,6 +18,9 @@ Result<Fd> OpenFile(const std::string& path, int flags, mode_t mode = 0644);
 // The whole file. kNotFound when it is not there, kResourceExhausted when it is longer than `limit` bytes.
 Result<std::string> ReadFile(const std::string& path, size_t limit = 64u << 20);
 
+// As many bytes as there are from `offset` on, at most `size`.
+Result<std::string> ReadAt(int fd, int64_t offset, size_t size);
+
 // All of `data` at the file's own position, or at `offset`. On failure a part may have been written.
 Status WriteAll(int fd, std::string_view data);
 Status WriteAllAt(int fd, std::string_view data, int64_t offset);

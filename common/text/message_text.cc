@@ -210,6 +210,5 @@ Json ToJson(const pb::Message& message, const JsonOptions& options) {
 }
 
 std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-std::string DumpIndented(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace gt

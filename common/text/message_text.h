@@ -28,6 +28,5 @@ Json ToJson(const google::protobuf::Message& message, const JsonOptions& options
 
 // One line; never throws: what is not UTF-8 is replaced.
 std::string Dump(const Json& json);
-std::string DumpIndented(const Json& json);
 
 }  // namespace gt

@@ -77,7 +77,7 @@ struct CancelReply {
   std::vector<Outcome> outcomes;
 };
 struct DrainReply { Status status; NodeId node; };
-struct HelloReply { NodeId node; std::string refused; bool try_again = false; uint64_t replaces = 0; };  // session to end
+struct HelloReply { NodeId node; std::string refused; uint64_t replaces = 0; };  // session to end
 using Reply = std::variant<std::monostate, SubmitReply, CancelReply, DrainReply, HelloReply>;
 
 }  // namespace gt

@@ -17,7 +17,7 @@ struct Turn {
   const Policy& policy;
   Now now;
   std::function<void(Event)> emit;    // Apply, history, sessions, touched rows
-  std::function<Uid()> new_uid;
+  const std::function<Uid()>& new_uid;
   Sessions* sessions = nullptr;
   const FinishedKeyLookup* finished_key = nullptr;
 };

@@ -40,25 +40,40 @@ void OnAttemptDue(Turn& turn, const Uid& uid) {
   }
 }
 
-bool MostAreSilent(const Turn& turn) {
-  size_t up = 0, silent = 0;
-  for (const auto& [id, node] : turn.state.nodes) {
-    if (node.state == NodeState::kLost) continue;
-    ++up;
-    if (IsSuspect(node, turn.policy, turn.now)) ++silent;
+// How many nodes are not lost, and how many of these are silent: counted once a turn, when first asked for.
+class Silence {
+ public:
+  bool OfMost(const Turn& turn) {
+    if (!counted_) Count(turn);
+    return silent_ >= 3 && silent_ * 2 > up_;
   }
-  return silent >= 3 && silent * 2 > up;
-}
+  void OneLost() {
+    if (counted_) --up_, --silent_;
+  }
+
+ private:
+  void Count(const Turn& turn) {
+    counted_ = true;
+    for (const auto& [id, node] : turn.state.nodes) {
+      if (node.state == NodeState::kLost) continue;
+      ++up_;
+      if (IsSuspect(node, turn.policy, turn.now)) ++silent_;
+    }
+  }
+  bool counted_ = false;
+  size_t up_ = 0, silent_ = 0;
+};
 
 // When most nodes vanish at once the fault is more likely here or between: the verdict waits, with a bound.
-void OnLeaseDue(Turn& turn, NodeId id) {
+void OnLeaseDue(Turn& turn, NodeId id, Silence* silence) {
   const Node& node = *turn.state.FindNode(id);
   Millis lost_at = node.last_heard + turn.policy.node_lost_after;
   if (turn.now.mono < lost_at) return turn.emit(NodeLeaseRearmed{id, lost_at});
-  if (turn.now.mono < lost_at + turn.policy.mass_loss_hold && MostAreSilent(turn))
+  if (turn.now.mono < lost_at + turn.policy.mass_loss_hold && silence->OfMost(turn))
     return turn.emit(NodeLeaseRearmed{id, turn.now.mono + turn.policy.beat});
   if (std::optional<uint64_t> session = turn.sessions->SessionOf(id)) turn.sessions->End(*session);
   turn.emit(NodeLost{id, turn.now.mono - node.last_heard});
+  silence->OneLost();
   std::set<Uid> held = node.held;
   for (const Uid& uid : held) {
     if (turn.state.FindAttempt(uid)->phase == AttemptPhase::kEnded) {
@@ -85,13 +100,14 @@ void Sweep(Turn& turn, uint32_t* left) {
 
 void Expire(Turn& turn) {
   uint32_t left = turn.policy.sweep_batch;
+  Silence silence;
   while (left > 0 && !turn.state.timers.empty() && turn.state.timers.begin()->at <= turn.now.mono) {
     Timer timer = *turn.state.timers.begin();
     --left;
     switch (timer.kind) {
       case Timer::Kind::kAttempt: OnAttemptDue(turn, timer.uid); break;
       case Timer::Kind::kTask: turn.emit(TaskReady{timer.task}); break;
-      case Timer::Kind::kNode: OnLeaseDue(turn, timer.node); break;
+      case Timer::Kind::kNode: OnLeaseDue(turn, timer.node, &silence); break;
     }
   }
   Sweep(turn, &left);

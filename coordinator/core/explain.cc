@@ -76,6 +76,14 @@ Fits CountFits(const ClusterState& state, const Shape& shape, Millis heard_since
   return fits;
 }
 
+// Asked at every submit: looks no further than it must.
+bool CouldEverFit(const ClusterState& state, const Shape& shape) {
+  int32_t missing = shape.nodes;
+  for (auto node = state.nodes.begin(); missing > 0 && node != state.nodes.end(); ++node)
+    missing -= CouldEver(CheckFit(node->second, shape, {}, 0));
+  return missing <= 0;
+}
+
 std::string WaitLine(const ClusterState& state, const Policy& policy, const Job& job, Now now) {
   if (state.nodes.empty()) return "no worker has joined the cluster yet";
   if (Millis until = WaitsForNodes(state, policy, now)) return "the coordinator has just started and waits for its nodes, " + In(until, now);
@@ -161,9 +169,8 @@ Explanation Explain(const ClusterState& state, const Policy& policy, JobId id, N
 }
 
 std::string Infeasible(const ClusterState& state, const Shape& shape) {
+  if (CouldEverFit(state, shape)) return "";
   Fits fits = CountFits(state, shape, 0);
-  size_t wanted = static_cast<size_t>(shape.nodes);
-  if (fits.ever >= wanted) return "";
   std::string text = "needs " + ShapeText(shape) + "; ";
   if (state.nodes.empty()) return text + "no worker has joined the cluster yet";
   if (fits.ever > 0) return text + "only " + std::to_string(fits.ever) + " of the cluster's nodes are that large";

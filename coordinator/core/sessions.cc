@@ -55,9 +55,8 @@ std::optional<AttemptOrder> OrderFor(const ClusterState& state, NodeId node, con
 
 void Sessions::Touch(uint64_t session) {
   const Session& s = sessions_.at(session);
-  if (s.in_flight == 0 && (s.HasWork() || s.ack_due > s.acked)) due_.insert(session);
-  // An acknowledgement needs no place in the window.
-  if (s.ack_due > s.acked) due_.insert(session);
+  bool acknowledge = s.ack_due > s.acked;  // needs no place in the window
+  if (acknowledge || (s.in_flight == 0 && s.HasWork())) due_.insert(session);
 }
 
 void Sessions::Open(uint64_t session, NodeId node) {

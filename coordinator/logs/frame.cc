@@ -1,11 +1,9 @@
 #include "coordinator/logs/frame.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "common/os/file.h"
 #include "coordinator/logs/crc32c.h"
 
 namespace gt::logs {
@@ -22,21 +20,6 @@ Int Get(const char* at) {
   uint64_t value = 0;
   for (size_t i = 0; i < sizeof(Int); i++) value |= static_cast<uint64_t>(static_cast<unsigned char>(at[i])) << (8 * i);
   return static_cast<Int>(value);
-}
-
-// As much as there is, up to `size`.
-Result<std::string> ReadUpTo(int fd, int64_t position, size_t size) {
-  std::string bytes(size, '\0');
-  size_t have = 0;
-  while (have < size) {
-    ssize_t got = pread(fd, bytes.data() + have, size - have, position + static_cast<int64_t>(have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, "reading a log");
-    if (got == 0) break;
-    have += static_cast<size_t>(got);
-  }
-  bytes.resize(have);
-  return bytes;
 }
 
 }  // namespace
@@ -84,7 +67,7 @@ Result<int64_t> ScanFrames(int fd, int64_t from, int64_t size, int64_t check_fro
   auto at_least = [&](size_t need) -> Result<std::string_view> {
     int64_t skip = position - buffer_at;
     if (skip + static_cast<int64_t>(need) > static_cast<int64_t>(buffer.size())) {
-      GT_ASSIGN_OR_RETURN(buffer, ReadUpTo(fd, position, std::max(need, kSkim)));
+      GT_ASSIGN_OR_RETURN(buffer, ReadAt(fd, position, std::max(need, kSkim)));
       buffer_at = position;
       skip = 0;
     }
@@ -109,11 +92,11 @@ Result<int64_t> ScanFrames(int fd, int64_t from, int64_t size, int64_t check_fro
 
 Result<std::string> ReadFrameAt(int fd, int64_t position, Frame* frame) {
   constexpr size_t kGuess = 4 << 10;
-  GT_ASSIGN_OR_RETURN(std::string bytes, ReadUpTo(fd, position, kGuess));
+  GT_ASSIGN_OR_RETURN(std::string bytes, ReadAt(fd, position, kGuess));
   if (!ReadHeader(bytes, frame)) return Status(Code::kDataLoss, "a frame of a log is damaged");
   size_t whole = kHeaderBytes + frame->size;
   if (bytes.size() < whole) {
-    GT_ASSIGN_OR_RETURN(bytes, ReadUpTo(fd, position, whole));
+    GT_ASSIGN_OR_RETURN(bytes, ReadAt(fd, position, whole));
   }
   if (bytes.size() < whole || Crc32c(std::string_view(bytes).substr(kHeaderBytes, frame->size)) != frame->data_crc)
     return Status(Code::kDataLoss, "a frame of a log is damaged");

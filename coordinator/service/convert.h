@@ -54,7 +54,7 @@ void FillSummary(const Job& job, wire::JobSummary* out);
 void FillTaskSummary(const Job& job, uint32_t index, const Task* task, const Attempt* newest, wire::JobSummary* out);
 // Phase, progress and nodes of the attempt that runs now or ran last.
 void FillFromAttempt(const Attempt& attempt, const NodeNames& names, wire::JobSummary* out);
-void FillProgress(const Progress& progress, wire::JobProgress* out);
+void FillProgress(const Progress& progress, wire::Progress* out);
 void FillTask(const Task& task, wire::TaskDetail* out);
 void FillAttempt(const Attempt& attempt, const NodeNames& names, wire::AttemptDetail* out);
 void FillNode(const Node& node, const Policy& policy, Now now, wire::NodeSummary* out);

@@ -2,6 +2,7 @@
 
 #include "common/os/net.h"
 #include "common/text/text.h"
+#include "coordinator/core/decide.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/store/store.h"
 
@@ -66,7 +67,7 @@ void FillCommon(const Job& job, wire::JobSummary* out) {
 
 void FillSummary(const Job& job, wire::JobSummary* out) {
   FillCommon(job, out);
-  TaskState state = StateOf(job);
+  TaskState state = JobState(job);
   out->set_state(ToWire(state));
   if (IsFinal(state)) {
     out->set_reason(job.message);
@@ -112,7 +113,7 @@ void FillFromAttempt(const Attempt& attempt, const NodeNames& names, wire::JobSu
   if (attempt.progress.at_wall != 0) FillProgress(attempt.progress, out->mutable_progress());
 }
 
-void FillProgress(const Progress& progress, wire::JobProgress* out) {
+void FillProgress(const Progress& progress, wire::Progress* out) {
   out->set_step(progress.step);
   out->set_total_steps(progress.total_steps);
   out->set_samples(progress.samples);
@@ -154,7 +155,7 @@ void FillAttempt(const Attempt& attempt, const NodeNames& names, wire::AttemptDe
 
 void FillNode(const Node& node, const Policy& policy, Now now, wire::NodeSummary* out) {
   out->set_name(node.name);
-  bool suspect = node.state == NodeState::kUp && now.mono - node.last_heard > policy.suspect_after();
+  bool suspect = node.state == NodeState::kUp && IsSuspect(node, policy, now);
   out->set_state(suspect ? "SUSPECT" : std::string(Name(node.state)));
   out->set_draining(node.draining);
   out->set_schedulable(node.state == NodeState::kUp && node.connected && node.snapshot_complete && !node.draining && node.stale.empty());

@@ -38,7 +38,7 @@ Result<wire::ListResponse> JobReads::List(const wire::ListRequest& request) {
     GT_ASSIGN_OR_RETURN(JobPage rows, store_->ListJobs(filter));
     for (const Job& row : rows.jobs) {
       FillSummary(row, response.add_jobs());
-      if (!gt::IsFinal(StateOf(row))) (*live)[row.id.value];
+      if (!gt::IsFinal(JobState(row))) (*live)[row.id.value];
     }
     response.set_more(rows.more);
     filter.before = rows.next_before;
@@ -68,7 +68,7 @@ Result<Job> JobReads::Row(JobId job, std::optional<uint32_t> index) {
 }
 
 bool JobReads::IsFinal(const Job& row, std::optional<uint32_t> index) {
-  if (gt::IsFinal(StateOf(row)) || !index) return gt::IsFinal(StateOf(row));
+  if (gt::IsFinal(JobState(row)) || !index) return gt::IsFinal(JobState(row));
   Result<wire::JobSummary> summary = StoredSummary(row, index);
   return summary.ok() && gt::IsFinal(static_cast<TaskState>(summary->state()));
 }

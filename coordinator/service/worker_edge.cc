@@ -68,7 +68,7 @@ void WorkerEdge::Answered(const Stream& stream, const Status& status, const Repl
   const auto& hello = std::get<HelloReply>(reply);
   if (!hello.refused.empty()) {
     log_->Warn("worker refused: " + hello.refused, {{"node", stream->node_name()}});
-    return stream->Refuse(hello.refused, hello.try_again);
+    return stream->Refuse(hello.refused, /*try_again=*/false);
   }
   Stream replaced;
   {

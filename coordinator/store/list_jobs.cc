@@ -57,7 +57,7 @@ Status ReadSource(sqlite::Database* db, const Source& source, const JobFilter& f
     }
     if (!filter.name_glob.empty() && sqlite3_strglob(filter.name_glob.c_str(), s->Text(2).c_str()) != 0) continue;
     GT_ASSIGN_OR_RETURN(Job job, rows::ReadJob(*s));
-    if (!Wanted(filter, StateOf(job))) continue;
+    if (!Wanted(filter, JobState(job))) continue;
     jobs->push_back(std::move(job));
     found++;
   }

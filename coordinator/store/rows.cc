@@ -21,7 +21,7 @@ int BindCounts(sqlite::Statement* s, int i, const Job& job) {
   s->BindOptional(i++, job.message);
   s->Bind(i++, int64_t{job.exit_code});
   if (job.ended_wall == 0) s->BindNull(i++);
-  else s->Bind(i++, Number(StateOf(job)));
+  else s->Bind(i++, Number(JobState(job)));
   return i;
 }
 

@@ -21,9 +21,6 @@
 
 namespace gt {
 
-// The state that people see; final exactly when ended_wall is set.
-inline TaskState StateOf(const Job& job) { return JobState(job); }
-
 struct StoreOptions {
   std::string vfs;                   // name of a registered SQLite VFS; empty: the system's
   std::string cluster_id;            // for a file that is made now; empty: random

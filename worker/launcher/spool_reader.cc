@@ -9,21 +9,6 @@
 namespace gt::launcher {
 
 namespace {
-// As many bytes as there are, up to `size`.
-Result<std::string> ReadAt(int fd, int64_t offset, size_t size) {
-  std::string bytes(size, '\0');
-  size_t got = 0;
-  while (got < size) {
-    ssize_t n = pread(fd, bytes.data() + got, size - got, offset + static_cast<int64_t>(got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, "spool");
-    if (n == 0) break;
-    got += static_cast<size_t>(n);
-  }
-  bytes.resize(got);
-  return bytes;
-}
-
 Result<uint64_t> SizeOf(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return ErrnoStatus(errno, "spool");

@@ -110,11 +110,11 @@ void LogShipper::Run() {
   }
 }
 
-bool LogShipper::WaitForWork(Call* call, uint64_t sent, const Gap& gap, uint64_t* end) {
+bool LogShipper::WaitForWork(Call* call, uint64_t sent, uint64_t* end) {
   std::unique_lock lock(mutex_);
   while (!stop_ && !call->over) {
     Millis now = ReadClock().mono;
-    bool room = sent <= acked_ || sent - acked_ - gap.Behind(acked_) < options_.window_bytes;
+    bool room = unacked_bytes_ < options_.window_bytes;
     if (now < resume_at_) {
       changed_.wait_for(lock, std::chrono::milliseconds(resume_at_ - now));
     } else if (end_ > sent && room) {
@@ -133,12 +133,13 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
   batch.set_node_name(options_.node_name);
   UidToProto(options_.node_uid, batch.mutable_node_uid());
   uint64_t sent = 0, end = 0;
-  Gap gap;
   {
     std::lock_guard lock(mutex_);
     sent = acked_;
+    unacked_.clear();
+    unacked_bytes_ = 0;
   }
-  while (WaitForWork(call, sent, gap, &end)) {
+  while (WaitForWork(call, sent, &end)) {
     auto frames = reader.Next(sent, end, options_.batch_bytes);
     if (!frames.ok()) {
       log_("output was lost: " + frames.status().message());
@@ -147,13 +148,14 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
       sent = *next;
       continue;
     }
-    if (frames->empty()) {
-      gap = {gap.to == sent ? gap.from : sent, end};
+    if (frames->empty()) {  // only a gap before `end`
       sent = end;
       continue;
     }
     Millis now = ReadClock().wall;
+    uint64_t bytes = 0;
     for (launcher::SpoolFrame& frame : *frames) {
+      bytes += frame.bytes.size();
       v1::LogFrame* out = batch.add_frames();
       UidToProto(frame.uid, out->mutable_uid());
       out->set_rank(frame.rank);
@@ -164,6 +166,11 @@ void LogShipper::Ship(Call* call, const std::string& dir) {
     }
     sent = frames->back().next;
     batch.set_end_offset(sent);
+    {
+      std::lock_guard lock(mutex_);
+      unacked_.push_back({sent, bytes});
+      unacked_bytes_ += bytes;
+    }
     if (!call->stream->Write(batch)) return;
     batch.Clear();
   }
@@ -191,6 +198,7 @@ void LogShipper::Acknowledge(uint64_t offset) {
     std::lock_guard lock(mutex_);
     if (offset <= acked_ || offset > end_) return;  // never more than there is, whatever the other side says
     acked_ = offset;
+    for (; !unacked_.empty() && unacked_.front().end <= offset; unacked_.pop_front()) unacked_bytes_ -= unacked_.front().bytes;
   }
   // Lost by a power cut at worst: then some output is sent twice, and dropped there.
   if (ack_file_.valid()) (void)!pwrite(ack_file_.get(), &offset, sizeof offset, 0);

@@ -4,6 +4,7 @@
 // it has by (attempt, rank, stream, offset).
 #pragma once
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,7 +25,7 @@ struct LogShipperOptions {
   Uid node_uid;
   std::string ack_file;              // remembers the acknowledged place over restarts
   size_t batch_bytes = 256 << 10;
-  uint64_t window_bytes = 4 << 20;   // sent and not yet acknowledged
+  uint64_t window_bytes = 4 << 20;   // of output sent and not yet acknowledged
 };
 
 class LogShipper {
@@ -42,16 +43,11 @@ class LogShipper {
 
  private:
   struct Call;
-  // Positions without output: a launcher starts far behind its predecessor's end. They take no room in the window.
-  struct Gap {
-    uint64_t from = 0, to = 0;
-    uint64_t Behind(uint64_t acked) const { return acked >= to ? 0 : to - (acked > from ? acked : from); }
-  };
   void Run();
   void Ship(Call* call, const std::string& dir);
   void ReadAcks(Call* call);
   // Waits until there is something to send behind `sent` within the window. false: stop or the call is over.
-  bool WaitForWork(Call* call, uint64_t sent, const Gap& gap, uint64_t* end);
+  bool WaitForWork(Call* call, uint64_t sent, uint64_t* end);
   void Acknowledge(uint64_t offset);
   bool Pause(Millis time);  // false once stopped
 
@@ -67,6 +63,12 @@ class LogShipper {
   std::string dir_;
   uint64_t end_ = 0;
   uint64_t acked_ = 0;
+  // Counted in bytes, not in positions: between the output of two launchers lies a wide gap.
+  struct Sent {
+    uint64_t end = 0, bytes = 0;
+  };
+  std::deque<Sent> unacked_;         // of the present call
+  uint64_t unacked_bytes_ = 0;
   Millis resume_at_ = 0;             // the coordinator asked for a pause until then
   bool stop_ = false;
   Call* call_ = nullptr;             // the present one, to be cancelled by Stop

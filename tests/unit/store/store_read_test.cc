@@ -30,7 +30,7 @@ TEST_F(StoreReadTest, AFinishedJobIsReadBackWholeWithItsTasksAttemptsAndFailure)
   EXPECT_EQ(TextOf(store_->GetJob(id).value()), TextOf(before.state.jobs.at(id)));
   EXPECT_EQ(TextOf(store_->GetTasks(id, std::nullopt).value().at(0)), TextOf(before.state.tasks.at({id, 0})));
   EXPECT_EQ(TextOf(store_->GetAttempts({id, 0}).value().at(0)), TextOf(before.state.attempts.at(uid)));
-  EXPECT_EQ(StateOf(store_->GetJob(id).value()), TaskState::kFailed);
+  EXPECT_EQ(JobState(store_->GetJob(id).value()), TaskState::kFailed);
   EXPECT_EQ(store_->GetJob(JobId{99}).status().code(), Code::kNotFound);
 }
 
@@ -63,7 +63,7 @@ TEST_F(StoreReadTest, TasksOfAnArrayThatWereNeverPlacedHaveNoRow) {
   script_.Cancel(id);
   Commit();
   EXPECT_EQ(store_->GetJob(id)->counts.cancelled, 999'850u);
-  EXPECT_EQ(StateOf(*store_->GetJob(id)), TaskState::kCancelled);
+  EXPECT_EQ(JobState(*store_->GetJob(id)), TaskState::kCancelled);
   EXPECT_TRUE(store_->GetTasks(id, 150)->empty());
 }
 
