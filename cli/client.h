@@ -38,7 +38,7 @@ class Client {
   using SummaryFn = std::function<bool(const gridtrain::v1::JobSummary&)>;
   using EventsFn = std::function<bool(const gridtrain::v1::EventBatch&)>;
   using ChunkFn = std::function<bool(const gridtrain::v1::LogChunk&)>;
-  // `until` (CLOCK_MONOTONIC milliseconds, kNever for none) ends a stream with kDeadlineExceeded.
+  // `until` (ReadClock().mono, kNever for none) ends a stream with kDeadlineExceeded.
   Status Watch(const gridtrain::v1::WatchRequest& request, Millis until, const SummaryFn& each);
   Status Events(const gridtrain::v1::EventsRequest& request, const EventsFn& each);
   Status ReadLogs(const gridtrain::v1::ReadLogsRequest& request, const ChunkFn& each);
@@ -52,10 +52,7 @@ class Client {
  private:
   struct Impl;
   std::string address_;
-  Millis timeout_;
   std::unique_ptr<Impl> impl_;
 };
-
-Millis MonotonicMillis();
 
 }  // namespace gt

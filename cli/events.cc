@@ -3,6 +3,7 @@
 #include "cli/render.h"
 #include "cli/select.h"
 #include "cli/watch.h"
+#include "common/os/clock.h"
 #include "common/text/text.h"
 
 namespace gt {
@@ -61,7 +62,7 @@ class EventsCommand : public CommandBody {
       if (!broken || client->interrupted()) return status;
       Millis until = follow_&& reached ? kNever
                      : deadline_ != 0  ? deadline_
-                                       : deadline_ = MonotonicMillis() + session->timeout();
+                                       : deadline_ = ReadClock().mono + session->timeout();
       if (!reconnect.Wait(client, until))
         return status.ok() ? Status(Code::kUnavailable, "the coordinator ended the stream") : status;
     }

@@ -6,6 +6,7 @@
 #include "cli/render.h"
 #include "cli/select.h"
 #include "cli/watch.h"
+#include "common/os/clock.h"
 #include "common/text/text.h"
 
 namespace gt {
@@ -79,7 +80,7 @@ Status PrintLogs(Session* session, Client* client, const LogSelection& selection
     }
     printer->FillCursors(&request);
     if (!printer->empty()) request.clear_tail_lines();
-    Millis until = selection.follow ? kNever : MonotonicMillis() + session->timeout();
+    Millis until = selection.follow ? kNever : ReadClock().mono + session->timeout();
     if (!reconnect.Wait(client, until))
       return client->interrupted() ? Status(Code::kUnavailable, "interrupted") : status;
   }

@@ -7,6 +7,7 @@
 #include "cli/render.h"
 #include "cli/select.h"
 #include "cli/watch.h"
+#include "common/os/clock.h"
 
 namespace gt {
 namespace {
@@ -43,7 +44,7 @@ class WaitCommand : public CommandBody {
     for (const TaskSelector& job : *jobs)
       if (Status status = Reachable(*client, job); !status.ok())
         return (*client)->interrupted() ? Detach(*session, *jobs) : session->Fail(status);
-    Millis until = timeout_ ? MonotonicMillis() + *timeout_ : kNever;
+    Millis until = timeout_ ? ReadClock().mono + *timeout_ : kNever;
     return any_ ? WaitAny(session, *client, *jobs, until) : WaitAll(session, *client, *jobs, until);
   }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "cli/render.h"
+#include "common/os/clock.h"
 #include "common/text/text.h"
 
 namespace gt {
@@ -27,7 +28,7 @@ bool Reconnect::Wait(Client* client, Millis until) {
   if (!told_ && !client->interrupted())
     session_->Note("lost the coordinator at " + Printable(client->address()) + "; reconnecting, the job runs on");
   told_ = true;
-  if (until != kNever && MonotonicMillis() + pause_ >= until) return false;
+  if (until != kNever && ReadClock().mono + pause_ >= until) return false;
   if (!client->Pause(pause_)) return false;
   // It may have come back on another port: the access file tells.
   Result<Access> access = session_->FindAccess();
@@ -58,7 +59,7 @@ Result<JobSummary> WatchJob(Session* session, Client* client, const TaskSelector
     });
     if (enough) return last;
     if (client->interrupted()) return Status(Code::kUnavailable, "interrupted");
-    if (until != kNever && MonotonicMillis() >= until) return Status(Code::kDeadlineExceeded, "still running");
+    if (until != kNever && ReadClock().mono >= until) return Status(Code::kDeadlineExceeded, "still running");
     // A stream that ends without a final summary is a coordinator that stops.
     if (!status.ok() && status.code() != Code::kUnavailable && status.code() != Code::kDeadlineExceeded) return status;
     if (!reconnect.Wait(client, until)) {
