@@ -264,6 +264,8 @@ bool GrpcConnection::reusable() const {
 // Says what there is to say, then waits for something to happen.
 Status GrpcConnection::Exchange() {
   GT_RETURN_IF_ERROR(Flush());
+  if (nghttp2_session_want_read(session_) == 0)
+    return Unavailable(going_away_ ? "it is stopping" : "what listens there does not speak gRPC");
   Millis beat = asked_ != 0 ? asked_ + kPingTimeout : heard_ + kPingAfter;
   auto events = static_cast<short>(POLLIN | (out_.empty() ? 0 : POLLOUT));
   GT_ASSIGN_OR_RETURN(bool ready, WaitFor(fd_.get(), events, std::min(call_.until, beat), interrupt_));
@@ -297,8 +299,7 @@ Status GrpcConnection::Receive() {
   heard_ = ReadClock().mono;
   asked_ = 0;
   ssize_t used = nghttp2_session_mem_recv(session_, buffer.data(), static_cast<size_t>(got));
-  if (used < 0) return Unavailable("what listens there does not speak gRPC (" + std::string(nghttp2_strerror(static_cast<int>(used))) + ")");
-  return OkStatus();
+  return used < 0 ? Unavailable(nghttp2_strerror(static_cast<int>(used))) : OkStatus();
 }
 
 Status GrpcConnection::Beat(Millis now) {
