@@ -49,4 +49,7 @@ constexpr int kExitRunAgain = 75;
 // What gtctl, worker and coordinator speak; raised when a message changes its meaning.
 constexpr uint32_t kProtocolVersion = 1;
 
+// Of one array. The store packs an index into 20 bits.
+constexpr uint32_t kMaxArrayTasks = 100'000, kMaxArrayIndex = (1u << 20) - 1;
+
 }  // namespace gt

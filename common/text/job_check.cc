@@ -137,6 +137,8 @@ Result<ArrayRange> ParseArrayRange(std::string_view text) {
   if (*last - *first >= kMaxArrayTasks)
     return Status(Code::kInvalidArgument, shown + " has " + std::to_string(uint64_t{*last} - *first + 1) +
                                               " tasks; at most " + std::to_string(kMaxArrayTasks) + " are allowed");
+  if (*last > kMaxArrayIndex)
+    return Status(Code::kInvalidArgument, shown + " is too high; indices go up to " + std::to_string(kMaxArrayIndex));
   return ArrayRange{*first, *last};
 }
 

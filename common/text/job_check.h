@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/base/vocabulary.h"
 #include "common/text/field_rules.h"
 #include "gridtrain/v1/job.pb.h"
 
 namespace gt {
 
-constexpr uint32_t kMaxArrayTasks = 100'000;
 constexpr size_t kMaxExecString = 128u << 10;  // what Linux takes as one argument or "NAME=value", with its end
 constexpr size_t kMaxExecBytes = 2u << 20;     // of all of them together, with our own part kept free
 constexpr size_t kReservedExecBytes = 16u << 10;
@@ -23,7 +23,7 @@ struct ArrayRange {
   uint32_t last = 0;
   uint32_t count() const { return last - first + 1; }
 };
-// "0-15" or "7"; at most kMaxArrayTasks of them.
+// "0-15" or "7"; at most kMaxArrayTasks of them, none above kMaxArrayIndex.
 Result<ArrayRange> ParseArrayRange(std::string_view text);
 
 // What a job asks for, with every default and derived value filled in. Meaningful for a spec that CheckJob passes.

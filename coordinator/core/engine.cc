@@ -66,6 +66,7 @@ Batch Engine::Run(std::span<const Heard> heard, std::span<const Command> command
     if (!waits && !batch.more) placed_version_ = version;
   }
   if (!state_.sweeping.empty() || (!state_.timers.empty() && state_.timers.begin()->at <= now.mono)) batch.more = true;
+  batch.Seal();
   return batch;
 }
 

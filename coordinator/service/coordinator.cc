@@ -191,6 +191,9 @@ Status Coordinator::Parts::Listen() {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
+  // A fixed window, wide enough for output, instead of one that is measured: that costs a ping for each burst of data.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
   builder.SetMaxReceiveMessageSize(16 << 20);
   builder.RegisterService(jobs.get());
   builder.RegisterService(workers.get());

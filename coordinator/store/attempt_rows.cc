@@ -4,13 +4,6 @@
 namespace gt::rows {
 namespace {
 
-int BindKey(sqlite::Statement* s, const Attempt& attempt) {
-  s->Bind(1, static_cast<int64_t>(attempt.task.job.value));
-  s->Bind(2, int64_t{attempt.task.index});
-  s->Bind(3, int64_t{attempt.number});
-  return 4;
-}
-
 int BindMemberFields(sqlite::Statement* s, int i, const Member& member, Scratch* scratch) {
   scratch->c = pack::Strings(member.gpu_uuids);
   s->Bind(i++, static_cast<int64_t>(member.node.value));
@@ -52,7 +45,8 @@ bool IsLive(const Attempt& attempt) { return attempt.phase != AttemptPhase::kEnd
 void BindAttempt(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch) {
   scratch->a = pack::OfUid(attempt.uid);
   scratch->b = attempt.phase == AttemptPhase::kEnded ? pack::OfProgress(attempt.progress) : "";
-  int i = BindKey(s, attempt);
+  int i = 1;
+  s->Bind(i++, AttemptKey(attempt.task, attempt.number));
   s->BindBlob(i++, scratch->a);
   s->Bind(i++, Number(attempt.phase));
   s->Bind(i++, int64_t{IsLive(attempt)});
@@ -82,57 +76,86 @@ void BindAttempt(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch)
   }
 }
 
+void BindAttemptChange(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch) {
+  scratch->b = attempt.phase == AttemptPhase::kEnded ? pack::OfProgress(attempt.progress) : "";
+  const Member* only = attempt.members.size() == 1 ? &attempt.members[0] : nullptr;
+  int i = 1;
+  s->Bind(i++, AttemptKey(attempt.task, attempt.number));
+  s->Bind(i++, Number(attempt.phase));
+  s->Bind(i++, Number(attempt.rendezvous.state));
+  s->Bind(i++, int64_t{attempt.rendezvous.generation.value});
+  s->BindOptional(i++, attempt.rendezvous.addr);
+  s->Bind(i++, int64_t{attempt.rendezvous.port});
+  s->Bind(i++, attempt.running_wall);
+  s->Bind(i++, attempt.ended_wall);
+  s->Bind(i++, Number(attempt.stop_cause));
+  s->Bind(i++, attempt.stop_grace);
+  s->Bind(i++, Number(attempt.cause));
+  s->BindOptional(i++, attempt.message);
+  s->Bind(i++, int64_t{attempt.charged});
+  s->Bind(i++, int64_t{attempt.exit_code});
+  s->BindBlob(i++, scratch->b);
+  if (only == nullptr) {
+    for (int end = i + 4; i < end; i++) s->BindNull(i);
+    return;
+  }
+  s->Bind(i++, Number(only->phase));
+  s->Bind(i++, int64_t{only->gone});
+  s->Bind(i++, int64_t{only->lost});
+  s->BindBlob(i++, only->exit);
+}
+
 Result<AttemptRow> ReadAttempt(const sqlite::Statement& s) {
   AttemptRow row;
   Attempt& a = row.attempt;
-  a.task = {{static_cast<uint64_t>(s.Int(0))}, static_cast<uint32_t>(s.Int(1))};
-  a.number = static_cast<uint32_t>(s.Int(2));
-  a.cpus = static_cast<int32_t>(s.Int(6));
-  a.memory = s.Int(7);
-  a.rendezvous.generation = {static_cast<uint32_t>(s.Int(9))};
-  a.rendezvous.addr = s.Text(10);
-  a.rendezvous.port = static_cast<uint16_t>(s.Int(11));
-  a.placed_wall = s.Int(12);
-  a.running_wall = s.Int(13);
-  a.ended_wall = s.Int(14);
-  a.stop_grace = s.Int(16);
-  a.message = s.Text(18);
-  a.charged = s.Int(19) != 0;
-  a.exit_code = static_cast<int32_t>(s.Int(20));
-  a.resume_from = s.Text(21);
-  a.resume_step = static_cast<uint64_t>(s.Int(22));
-  row.members = s.Int(24);
-  bool ok = pack::ReadUid(s.View(3), &a.uid) && ReadEnum(s.Int(4), AttemptPhase::kEnded, &a.phase) &&
-            ReadEnum(s.Int(8), RendezvousState::kClosed, &a.rendezvous.state) &&
-            ReadEnum(s.Int(15), Cause::kTimeLimit, &a.stop_cause) && ReadEnum(s.Int(17), Cause::kTimeLimit, &a.cause) &&
-            pack::ReadProgress(s.View(23), &a.progress) && ReadFailure(s, 31, &a.failure);
+  a.task = TaskOf(s.Int(0) >> kNumberBits);
+  a.number = static_cast<uint32_t>(s.Int(0) & kMaxNumber);
+  a.cpus = static_cast<int32_t>(s.Int(4));
+  a.memory = s.Int(5);
+  a.rendezvous.generation = {static_cast<uint32_t>(s.Int(7))};
+  a.rendezvous.addr = s.Text(8);
+  a.rendezvous.port = static_cast<uint16_t>(s.Int(9));
+  a.placed_wall = s.Int(10);
+  a.running_wall = s.Int(11);
+  a.ended_wall = s.Int(12);
+  a.stop_grace = s.Int(14);
+  a.message = s.Text(16);
+  a.charged = s.Int(17) != 0;
+  a.exit_code = static_cast<int32_t>(s.Int(18));
+  a.resume_from = s.Text(19);
+  a.resume_step = static_cast<uint64_t>(s.Int(20));
+  row.members = s.Int(22);
+  bool ok = pack::ReadUid(s.View(1), &a.uid) && ReadEnum(s.Int(2), AttemptPhase::kEnded, &a.phase) &&
+            ReadEnum(s.Int(6), RendezvousState::kClosed, &a.rendezvous.state) &&
+            ReadEnum(s.Int(13), Cause::kTimeLimit, &a.stop_cause) && ReadEnum(s.Int(15), Cause::kTimeLimit, &a.cause) &&
+            pack::ReadProgress(s.View(21), &a.progress) && ReadFailure(s, 29, &a.failure);
   if (!ok) return Torn("attempt");
   if (row.members == 1) {
-    GT_ASSIGN_OR_RETURN(Member member, ReadMemberAt(s, 25));
+    GT_ASSIGN_OR_RETURN(Member member, ReadMemberAt(s, 23));
     a.members.push_back(std::move(member));
   }
   return row;
 }
 
 void BindMember(sqlite::Statement* s, const Attempt& attempt, int group_rank, Scratch* scratch) {
-  int i = BindKey(s, attempt);
-  s->Bind(i++, int64_t{group_rank});
-  BindMemberFields(s, i, attempt.members[group_rank], scratch);
+  s->Bind(1, AttemptKey(attempt.task, attempt.number));
+  s->Bind(2, int64_t{group_rank});
+  BindMemberFields(s, 3, attempt.members[group_rank], scratch);
 }
 
 Result<Member> ReadMember(const sqlite::Statement& s) { return ReadMemberAt(s, 0); }
 
 void BindFailure(sqlite::Statement* s, const Attempt& attempt) {
   const Failure& failure = attempt.failure;
-  int i = BindKey(s, attempt);
-  s->Bind(i++, Number(failure.cause));
-  s->Bind(i++, int64_t{failure.rank});
-  s->Bind(i++, static_cast<int64_t>(failure.node.value));
-  s->BindOptional(i++, failure.node_name);
-  s->Bind(i++, int64_t{failure.code});
-  s->Bind(i++, int64_t{failure.signal});
-  s->BindOptional(i++, failure.message);
-  s->BindBlob(i++, failure.tail);
+  s->Bind(1, AttemptKey(attempt.task, attempt.number));
+  s->Bind(2, Number(failure.cause));
+  s->Bind(3, int64_t{failure.rank});
+  s->Bind(4, static_cast<int64_t>(failure.node.value));
+  s->BindOptional(5, failure.node_name);
+  s->Bind(6, int64_t{failure.code});
+  s->Bind(7, int64_t{failure.signal});
+  s->BindOptional(8, failure.message);
+  s->BindBlob(9, failure.tail);
 }
 
 }  // namespace gt::rows

@@ -4,6 +4,8 @@
 namespace gt::queries {
 namespace {
 
+static_assert(rows::kIndexBits == 20 && rows::kNumberBits == 10, "the queries below say so too");
+
 Status LoadMeta(sqlite::Database* db, ClusterState* state) {
   GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare("SELECT cluster_id, epoch, next_job, next_node FROM meta"));
   GT_ASSIGN_OR_RETURN(bool row, s.Step());
@@ -62,13 +64,14 @@ Status LoadTasks(sqlite::Database* db, const char* sql, ClusterState* state) {
 
 // Tasks of arrays that were cancelled before their turn.
 Status LoadSkipped(sqlite::Database* db, ClusterState* state) {
-  GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare("SELECT job.id, task.idx FROM job CROSS JOIN task ON task.job = job.id AND "
-                                                       "task.idx >= job.next_index WHERE job.final_state IS NULL AND job.is_array = 1"));
+  GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare("SELECT job.id, task.id FROM job CROSS JOIN task ON task.id BETWEEN "
+                                                       "(job.id << 20 | job.next_index) AND (job.id << 20 | 0xFFFFF) "
+                                                       "WHERE job.final_state IS NULL AND job.is_array = 1"));
   for (;;) {
     GT_ASSIGN_OR_RETURN(bool row, s.Step());
     if (!row) return OkStatus();
     auto job = state->jobs.find({static_cast<uint64_t>(s.Int(0))});
-    if (job != state->jobs.end()) job->second.skipped.insert(static_cast<uint32_t>(s.Int(1)));
+    if (job != state->jobs.end()) job->second.skipped.insert(rows::TaskOf(s.Int(1)).index);
   }
 }
 
@@ -83,8 +86,8 @@ Result<ClusterState> LoadState(sqlite::Database* db) {
   GT_RETURN_IF_ERROR(LoadAttempts(db, &state));
   // A task that is not final waits, or has a live attempt.
   GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM task WHERE state = 0", &state));
-  GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM attempt AS a CROSS JOIN task ON task.job = a.job AND "
-                                   "task.idx = a.idx WHERE a.live = 1 AND task.state = 1", &state));
+  GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM attempt AS a CROSS JOIN task ON task.id = a.id >> 10 "
+                                   "WHERE a.live = 1 AND task.state = 1", &state));
   for (const auto& [uid, attempt] : state.attempts) {
     auto task = state.tasks.find(attempt.task);
     if (task != state.tasks.end() && task->second.state == TaskState::kActive && task->second.attempts == attempt.number)

@@ -8,6 +8,7 @@ namespace {
 
 class Writer {
  public:
+  explicit Writer(std::string begun = "") : out_(std::move(begun)) {}
   void Int(uint64_t value) {
     for (int i = 0; i < 8; i++) out_.push_back(static_cast<char>(value >> (8 * i)));
   }
@@ -146,6 +147,29 @@ bool ReadInventory(std::string_view blob, Inventory* inventory) {
   for (uint64_t left = r.Count(); left > 0 && r.more(); left--) {
     std::string key = r.String();
     inventory->labels[key] = r.String();
+  }
+  return r.Done();
+}
+
+void AppendLine(const HistoryLine& line, std::string* blob) {
+  Writer w(std::move(*blob));
+  w.Int(uint64_t{line.task_index} << 32 | line.attempt);
+  w.String(line.kind);
+  w.String(line.node);
+  w.String(line.text);
+  *blob = w.Take();
+}
+
+bool ReadLines(std::string_view blob, std::vector<HistoryLine>* lines) {
+  Reader r(blob);
+  while (r.more()) {
+    HistoryLine& line = lines->emplace_back();
+    uint64_t of = r.Int();
+    line.task_index = static_cast<uint32_t>(of >> 32);
+    line.attempt = static_cast<uint32_t>(of);
+    line.kind = r.String();
+    line.node = r.String();
+    line.text = r.String();
   }
   return r.Done();
 }

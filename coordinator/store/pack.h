@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/core/history.h"
 #include "coordinator/core/model.h"
 
 namespace gt::pack {
@@ -19,6 +20,9 @@ std::string OfProgress(const Progress& progress);
 bool ReadProgress(std::string_view blob, Progress* progress);
 std::string OfInventory(const Inventory& inventory);
 bool ReadInventory(std::string_view blob, Inventory* inventory);
+// Lines of one job; the job itself is not in it. Appended one by one.
+void AppendLine(const HistoryLine& line, std::string* blob);
+bool ReadLines(std::string_view blob, std::vector<HistoryLine>* lines);
 std::string OfUid(const Uid& uid);                                  // 16 bytes, big end first
 bool ReadUid(std::string_view blob, Uid* uid);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/store/pack.h"
 #include "coordinator/store/rows.h"
 
 namespace gt::queries {
@@ -32,13 +33,12 @@ Result<std::optional<JobId>> FindKey(sqlite::Database* db, const std::string& cl
 }
 
 Result<std::vector<Task>> GetTasks(sqlite::Database* db, JobId job, std::optional<uint32_t> index, uint32_t limit) {
-  GT_ASSIGN_OR_RETURN(sqlite::Statement * s, db->Cached("SELECT " GT_TASK_COLUMNS " FROM task WHERE job = ? AND idx >= ? AND idx <= ? "
-                                                        "ORDER BY idx LIMIT ?"));
+  GT_ASSIGN_OR_RETURN(sqlite::Statement * s, db->Cached("SELECT " GT_TASK_COLUMNS " FROM task WHERE id BETWEEN ? AND ? "
+                                                        "ORDER BY id LIMIT ?"));
   sqlite::ResetLater reset(s);
-  s->Bind(1, static_cast<int64_t>(job.value));
-  s->Bind(2, int64_t{index.value_or(0)});
-  s->Bind(3, int64_t{index.value_or(UINT32_MAX)});
-  s->Bind(4, int64_t{std::min(limit, kMaxRows)});
+  s->Bind(1, rows::TaskKey({job, index.value_or(0)}));
+  s->Bind(2, rows::TaskKey({job, index.value_or(rows::kMaxIndex)}));
+  s->Bind(3, int64_t{std::min(limit, kMaxRows)});
   std::vector<Task> tasks;
   for (;;) {
     GT_ASSIGN_OR_RETURN(bool row, s->Step());
@@ -49,12 +49,10 @@ Result<std::vector<Task>> GetTasks(sqlite::Database* db, JobId job, std::optiona
 }
 
 Status FillMembers(sqlite::Database* db, Attempt* attempt) {
-  GT_ASSIGN_OR_RETURN(sqlite::Statement * s, db->Cached("SELECT " GT_MEMBER_COLUMNS " FROM member WHERE job = ? AND idx = ? AND "
-                                                        "number = ? ORDER BY group_rank"));
+  GT_ASSIGN_OR_RETURN(sqlite::Statement * s, db->Cached("SELECT " GT_MEMBER_COLUMNS " FROM member WHERE attempt = ? "
+                                                        "ORDER BY group_rank"));
   sqlite::ResetLater reset(s);
-  s->Bind(1, static_cast<int64_t>(attempt->task.job.value));
-  s->Bind(2, int64_t{attempt->task.index});
-  s->Bind(3, int64_t{attempt->number});
+  s->Bind(1, rows::AttemptKey(attempt->task, attempt->number));
   for (;;) {
     GT_ASSIGN_OR_RETURN(bool row, s->Step());
     if (!row) return OkStatus();
@@ -65,14 +63,12 @@ Status FillMembers(sqlite::Database* db, Attempt* attempt) {
 
 Result<std::vector<Attempt>> GetAttempts(sqlite::Database* db, TaskId task, uint32_t number, uint32_t limit) {
   GT_ASSIGN_OR_RETURN(sqlite::Statement * s,
-                      db->Cached("SELECT " GT_ATTEMPT_COLUMNS GT_ATTEMPT_FROM "WHERE a.job = ? AND a.idx = ? AND a.number >= ? AND "
-                                 "a.number <= ? ORDER BY a.number DESC LIMIT ?"));
+                      db->Cached("SELECT " GT_ATTEMPT_COLUMNS GT_ATTEMPT_FROM "WHERE a.id BETWEEN ? AND ? ORDER BY a.id DESC "
+                                 "LIMIT ?"));
   sqlite::ResetLater reset(s);
-  s->Bind(1, static_cast<int64_t>(task.job.value));
-  s->Bind(2, int64_t{task.index});
-  s->Bind(3, int64_t{number});
-  s->Bind(4, int64_t{number == 0 ? UINT32_MAX : number});
-  s->Bind(5, int64_t{std::min(limit, kMaxRows)});
+  s->Bind(1, rows::AttemptKey(task, number));
+  s->Bind(2, rows::AttemptKey(task, number == 0 ? rows::kMaxNumber : number));
+  s->Bind(3, int64_t{std::min(limit, kMaxRows)});
   std::vector<Attempt> attempts;
   for (;;) {
     GT_ASSIGN_OR_RETURN(bool row, s->Step());
@@ -98,47 +94,52 @@ Result<std::vector<Node>> GetNodes(sqlite::Database* db) {
 }
 
 namespace {
-Result<std::vector<HistoryEntry>> ReadEvents(sqlite::Statement* s) {
+
+// Rows hold several lines each: reads until there are `limit` lines behind `after_seq`, a row's lines in their order.
+Result<std::vector<HistoryEntry>> ReadEvents(sqlite::Statement* s, uint64_t after_seq, uint32_t limit, bool newest_first) {
   sqlite::ResetLater reset(s);
   std::vector<HistoryEntry> entries;
-  for (;;) {
+  while (entries.size() < limit) {
     GT_ASSIGN_OR_RETURN(bool row, s->Step());
-    if (!row) return entries;
-    HistoryEntry entry{.seq = static_cast<uint64_t>(s->Int(0)), .at_wall = s->Int(1)};
-    entry.line.job = {static_cast<uint64_t>(s->Int(2))};
-    entry.line.task_index = static_cast<uint32_t>(s->Int(3));
-    entry.line.attempt = static_cast<uint32_t>(s->Int(4));
-    entry.line.kind = s->Text(5);
-    entry.line.node = s->Text(6);
-    entry.line.text = s->Text(7);
-    entries.push_back(std::move(entry));
+    if (!row) break;
+    std::vector<HistoryLine> lines;
+    if (!pack::ReadLines(s->View(3), &lines)) return rows::Torn("event");
+    uint64_t first = static_cast<uint64_t>(s->Int(0)) + 1 - lines.size();
+    std::vector<HistoryEntry> more;
+    for (size_t i = 0; i < lines.size(); i++) {
+      if (first + i <= after_seq) continue;
+      HistoryEntry& entry = more.emplace_back(HistoryEntry{.seq = first + i, .at_wall = s->Int(1), .line = std::move(lines[i])});
+      entry.line.job = {static_cast<uint64_t>(s->Int(2))};
+    }
+    entries.insert(newest_first ? entries.begin() : entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
+  size_t surplus = entries.size() > limit ? entries.size() - limit : 0;
+  auto cut = newest_first ? entries.begin() : entries.end() - static_cast<std::ptrdiff_t>(surplus);
+  entries.erase(cut, cut + static_cast<std::ptrdiff_t>(surplus));
+  return entries;
 }
+
 }  // namespace
 
-#define GT_EVENT_COLUMNS "seq, at, job, idx, attempt, kind, node, text"
+#define GT_EVENT_COLUMNS "seq, at, job, lines_pack"
 
 Result<std::vector<HistoryEntry>> Events(sqlite::Database* db, JobId job, uint64_t after_seq, uint32_t limit) {
   bool all = job.value == 0;
   GT_ASSIGN_OR_RETURN(sqlite::Statement * s,
-                      all ? db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE seq > ?2 ORDER BY seq LIMIT ?3")
-                          : db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE job = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"));
+                      all ? db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE seq > ?2 ORDER BY seq")
+                          : db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE job = ?1 AND seq > ?2 ORDER BY seq"));
   if (!all) s->Bind(1, static_cast<int64_t>(job.value));
   s->Bind(2, static_cast<int64_t>(std::min<uint64_t>(after_seq, INT64_MAX)));
-  s->Bind(3, int64_t{std::min(limit, kMaxRows)});
-  return ReadEvents(s);
+  return ReadEvents(s, after_seq, std::min(limit, kMaxRows), false);
 }
 
 Result<std::vector<HistoryEntry>> LastEvents(sqlite::Database* db, JobId job, uint32_t limit) {
   bool all = job.value == 0;
   GT_ASSIGN_OR_RETURN(sqlite::Statement * s,
-                      all ? db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event ORDER BY seq DESC LIMIT ?2")
-                          : db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE job = ?1 ORDER BY seq DESC LIMIT ?2"));
+                      all ? db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event ORDER BY seq DESC")
+                          : db->Cached("SELECT " GT_EVENT_COLUMNS " FROM event WHERE job = ?1 ORDER BY seq DESC"));
   if (!all) s->Bind(1, static_cast<int64_t>(job.value));
-  s->Bind(2, int64_t{std::min(limit, kMaxRows)});
-  GT_ASSIGN_OR_RETURN(std::vector<HistoryEntry> entries, ReadEvents(s));
-  std::reverse(entries.begin(), entries.end());
-  return entries;
+  return ReadEvents(s, 0, std::min(limit, kMaxRows), true);
 }
 
 }  // namespace gt::queries

@@ -99,32 +99,31 @@ Result<Job> ReadJob(const sqlite::Statement& s) {
 
 void BindTask(sqlite::Statement* s, const Task& task, Scratch* scratch) {
   scratch->a = pack::Times(task.infra_failures_wall);
-  s->Bind(1, static_cast<int64_t>(task.id.job.value));
-  s->Bind(2, int64_t{task.id.index});
-  s->Bind(3, Number(task.state));
-  s->Bind(4, int64_t{task.attempts});
-  s->Bind(5, int64_t{task.user_failures});
-  s->BindBlob(6, scratch->a);
-  s->Bind(7, static_cast<int64_t>(task.avoid.value));
-  s->Bind(8, task.not_before_wall);
-  s->BindOptional(9, task.checkpoint);
-  s->Bind(10, static_cast<int64_t>(task.checkpoint_step));
-  s->Bind(11, Number(task.cause));
-  s->BindOptional(12, task.message);
+  s->Bind(1, TaskKey(task.id));
+  s->Bind(2, Number(task.state));
+  s->Bind(3, int64_t{task.attempts});
+  s->Bind(4, int64_t{task.user_failures});
+  s->BindBlob(5, scratch->a);
+  s->Bind(6, static_cast<int64_t>(task.avoid.value));
+  s->Bind(7, task.not_before_wall);
+  s->BindOptional(8, task.checkpoint);
+  s->Bind(9, static_cast<int64_t>(task.checkpoint_step));
+  s->Bind(10, Number(task.cause));
+  s->BindOptional(11, task.message);
 }
 
 Result<Task> ReadTask(const sqlite::Statement& s) {
   Task task;
-  task.id = {{static_cast<uint64_t>(s.Int(0))}, static_cast<uint32_t>(s.Int(1))};
-  task.attempts = static_cast<uint32_t>(s.Int(3));
-  task.user_failures = static_cast<int32_t>(s.Int(4));
-  task.avoid = {static_cast<uint64_t>(s.Int(6))};
-  task.not_before_wall = s.Int(7);
-  task.checkpoint = s.Text(8);
-  task.checkpoint_step = static_cast<uint64_t>(s.Int(9));
-  task.message = s.Text(11);
-  bool ok = ReadEnum(s.Int(2), TaskState::kCancelled, &task.state) && ReadEnum(s.Int(10), Cause::kTimeLimit, &task.cause) &&
-            pack::ReadTimes(s.View(5), &task.infra_failures_wall);
+  task.id = TaskOf(s.Int(0));
+  task.attempts = static_cast<uint32_t>(s.Int(2));
+  task.user_failures = static_cast<int32_t>(s.Int(3));
+  task.avoid = {static_cast<uint64_t>(s.Int(5))};
+  task.not_before_wall = s.Int(6);
+  task.checkpoint = s.Text(7);
+  task.checkpoint_step = static_cast<uint64_t>(s.Int(8));
+  task.message = s.Text(10);
+  bool ok = ReadEnum(s.Int(1), TaskState::kCancelled, &task.state) && ReadEnum(s.Int(9), Cause::kTimeLimit, &task.cause) &&
+            pack::ReadTimes(s.View(4), &task.infra_failures_wall);
   if (!ok) return Torn("task");
   return task;
 }

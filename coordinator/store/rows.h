@@ -2,8 +2,10 @@
 #pragma once
 #include <string>
 
+#include "common/base/vocabulary.h"
 #include "coordinator/core/history.h"
 #include "coordinator/core/model.h"
+#include "coordinator/core/policy.h"
 #include "coordinator/store/sqlite.h"
 
 namespace gt::rows {
@@ -22,6 +24,16 @@ bool ReadEnum(int64_t value, Enum last, Enum* out) {  // false: not one of the e
   return true;
 }
 
+// The integer keys of tasks and attempts. Job checks keep indices, the policy keeps attempts below these bounds.
+constexpr int kIndexBits = 20, kNumberBits = 10;
+constexpr uint32_t kMaxIndex = (1u << kIndexBits) - 1, kMaxNumber = (1u << kNumberBits) - 1;
+static_assert(kMaxArrayIndex <= kMaxIndex && Policy{}.max_attempts <= kMaxNumber);
+inline int64_t TaskKey(TaskId id) { return static_cast<int64_t>(id.job.value << kIndexBits | id.index); }
+inline int64_t AttemptKey(TaskId id, uint32_t number) { return TaskKey(id) << kNumberBits | number; }
+inline TaskId TaskOf(int64_t task_key) {
+  return {{static_cast<uint64_t>(task_key) >> kIndexBits}, static_cast<uint32_t>(task_key & kMaxIndex)};
+}
+
 // Keeps packed columns alive until the statement has run.
 struct Scratch { std::string a, b, c, d; };
 
@@ -35,22 +47,22 @@ void BindJob(sqlite::Statement* s, const Job& job, Scratch* scratch);     // and
 void BindJobChange(sqlite::Statement* s, const Job& job);                 // 1: id, 2..15: what changes, 16: final_state
 Result<Job> ReadJob(const sqlite::Statement& s);
 
-// --- task: parameters 1..12
+// --- task: parameters 1..11
 #define GT_TASK_COLUMNS                                                                                              \
-  "task.job, task.idx, task.state, task.attempts, task.user_failures, task.infra_failures_pack, task.avoid, "        \
+  "task.id, task.state, task.attempts, task.user_failures, task.infra_failures_pack, task.avoid, "                   \
   "task.not_before, task.checkpoint, task.checkpoint_step, task.cause, task.message"
 void BindTask(sqlite::Statement* s, const Task& task, Scratch* scratch);
 Result<Task> ReadTask(const sqlite::Statement& s);  // without `attempt`
 
-// --- attempt: parameters 1..31. Reading expects the failure's columns after it; a gang's members are read apart.
+// --- attempt: parameters 1..29. Reading expects the failure's columns after it; a gang's members are read apart.
 #define GT_ATTEMPT_COLUMNS                                                                                               \
-  "a.job, a.idx, a.number, a.uid, a.phase, a.live, a.cpus, a.memory, a.rendezvous, a.generation, a.addr, a.port, "       \
+  "a.id, a.uid, a.phase, a.live, a.cpus, a.memory, a.rendezvous, a.generation, a.addr, a.port, "                         \
   "a.placed, a.running, a.ended, a.stop_cause, a.stop_grace, a.cause, a.message, a.charged, a.exit_code, a.resume_from, " \
   "a.resume_step, a.progress_pack, a.members, a.node, a.member_phase, a.gpu_uuids_pack, a.gone, a.lost, a.exit_record, " \
   "f.cause, f.rank, f.node, f.node_name, f.code, f.signal, f.message, f.tail"
-#define GT_ATTEMPT_FROM                                                                                       \
-  " FROM attempt AS a LEFT JOIN failure AS f ON f.job = a.job AND f.idx = a.idx AND f.number = a.number "
+#define GT_ATTEMPT_FROM " FROM attempt AS a LEFT JOIN failure AS f ON f.attempt = a.id "
 void BindAttempt(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch);
+void BindAttemptChange(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch);  // 1: id, 2..19: what changes
 bool IsLive(const Attempt& attempt);
 struct AttemptRow {
   Attempt attempt;
@@ -58,7 +70,7 @@ struct AttemptRow {
 };
 Result<AttemptRow> ReadAttempt(const sqlite::Statement& s);
 
-// --- member: 1..10, failure: 1..11
+// --- member: 1..8, failure: 1..9
 #define GT_MEMBER_COLUMNS "node, phase, gpu_uuids_pack, gone, lost, exit_record"
 void BindMember(sqlite::Statement* s, const Attempt& attempt, int group_rank, Scratch* scratch);
 Result<Member> ReadMember(const sqlite::Statement& s);

@@ -1,6 +1,7 @@
 #include "coordinator/store/sqlite.h"
 
 #include <cerrno>
+#include <tuple>
 
 namespace gt::sqlite {
 
@@ -51,7 +52,14 @@ std::string_view Statement::View(int i) const {
   return {static_cast<const char*>(data), static_cast<size_t>(sqlite3_column_bytes(stmt_.get(), i))};
 }
 
+// Statistics of memory would take a lock at each allocation. Too late, and harmless, when somebody has used SQLite before.
+void KeepNoStatistics() {
+  static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  std::ignore = done;
+}
+
 Result<Database> Database::Open(const std::string& path, int flags, const std::string& vfs) {
+  KeepNoStatistics();
   sqlite3* raw = nullptr;
   int rc = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, vfs.empty() ? nullptr : vfs.c_str());
   Database db;

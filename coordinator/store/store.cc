@@ -24,6 +24,8 @@ struct Store::Impl {
   ~Impl();
 
   void StartCheck();
+  Result<std::optional<JobId>> FindKey(const std::string& client_key);
+  Status EndLookups();
   // A write that failed for other reasons than space leaves memory ahead of the disk.
   Status Judge(Status status) const;
 
@@ -32,6 +34,10 @@ struct Store::Impl {
   std::string cluster_id;
   std::mutex writing;                 // one transaction or one reset of the WAL at a time
   std::unique_ptr<Writer> writer;     // used by the loop's thread, under `writing`
+  // The loop looks up a key for each job that is submitted: on a connection of its own, in one snapshot a batch, because
+  // beginning one costs several locks of files.
+  std::unique_ptr<sqlite::Database> keys;
+  bool looking_up = false;
   ReadPool readers;
   Checkpointer checkpointer;          // destroyed before what it uses
   std::mutex check_mutex;
@@ -51,6 +57,24 @@ Status Store::Impl::Judge(Status status) const {
   if (status.ok() || status.code() == Code::kResourceExhausted) return status;
   if (status.code() == Code::kDataLoss) return Damaged(path, status.message());
   return {Code::kInternal, status.message()};
+}
+
+Result<std::optional<JobId>> Store::Impl::FindKey(const std::string& client_key) {
+  if (keys == nullptr) {
+    GT_ASSIGN_OR_RETURN(sqlite::Database opened, sqlite::Database::Open(path, SQLITE_OPEN_READONLY, options.vfs));
+    keys = std::make_unique<sqlite::Database>(std::move(opened));
+    sqlite3_busy_timeout(keys->get(), 5000);
+  }
+  if (!looking_up) GT_RETURN_IF_ERROR(keys->Exec("BEGIN"));
+  looking_up = true;
+  return queries::FindKey(keys.get(), client_key);
+}
+
+// Only a commit changes what a lookup finds, so the snapshot may last until the next one.
+Status Store::Impl::EndLookups() {
+  if (!looking_up) return OkStatus();
+  looking_up = false;
+  return keys->Exec("COMMIT");
 }
 
 void Store::Impl::StartCheck() {
@@ -136,6 +160,7 @@ Result<Epoch> Store::BumpEpoch() {
 }
 
 Status Store::Commit(const Batch& batch, const ClusterState& state) {
+  if (Status ended = impl_->EndLookups(); !ended.ok()) return impl_->Judge(ended);
   std::lock_guard lock(impl_->writing);
   return impl_->Judge(impl_->writer->Commit(batch, state));
 }
@@ -155,7 +180,7 @@ Result<Job> Store::GetJob(JobId id) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetJob(db, id); });
 }
 Result<std::optional<JobId>> Store::FindKey(const std::string& client_key) {
-  return impl_->readers.With([&](sqlite::Database* db) { return queries::FindKey(db, client_key); });
+  return impl_->FindKey(client_key);
 }
 Result<std::vector<Task>> Store::GetTasks(JobId job, std::optional<uint32_t> index, uint32_t limit) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetTasks(db, job, index, limit); });

@@ -1,7 +1,7 @@
 // The tables are the truth: jobs, tasks, attempts, members, nodes, counters, and the history in the same transaction.
 // The only room that knows SQLite.
 //
-// Threads: Load, BumpEpoch and Commit belong to one thread, the loop's. Every read is for any thread, goes through a small
+// Threads: Load, BumpEpoch, Commit and FindKey belong to one thread, the loop's. Every other read is for any thread, goes through a small
 // pool of read-only connections, sees committed state only and is bounded. Nothing throws.
 //
 // Errors: kResourceExhausted from a write: no space, nothing was written, the same call may be made again. kDataLoss: the file

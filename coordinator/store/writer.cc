@@ -1,7 +1,10 @@
 #include "coordinator/store/writer.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <variant>
+
+#include "coordinator/store/pack.h"
 
 namespace gt {
 namespace {
@@ -17,32 +20,30 @@ constexpr char kUpdateJob[] = GT_JOB_CHANGE " WHERE id = ?1";
 constexpr char kFinishJob[] = GT_JOB_CHANGE ", final_state = ?16 WHERE id = ?1";
 
 constexpr char kPutTask[] =
-    "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, idx) DO UPDATE SET state = excluded.state, "
+    "INSERT INTO task VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
     "attempts = excluded.attempts, user_failures = excluded.user_failures, infra_failures_pack = excluded.infra_failures_pack, "
     "avoid = excluded.avoid, not_before = excluded.not_before, checkpoint = excluded.checkpoint, "
     "checkpoint_step = excluded.checkpoint_step, cause = excluded.cause, message = excluded.message";
 
+constexpr char kInsertAttempt[] =
+    "INSERT INTO attempt VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 // The same for `live`: it falls once.
-#define GT_PUT_ATTEMPT                                                                                                    \
-  "INSERT INTO attempt VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) "                           \
-  "ON CONFLICT (job, idx, number) DO UPDATE SET phase = excluded.phase, rendezvous = excluded.rendezvous, "               \
-  "generation = excluded.generation, addr = excluded.addr, port = excluded.port, running = excluded.running, "            \
-  "ended = excluded.ended, stop_cause = excluded.stop_cause, stop_grace = excluded.stop_grace, cause = excluded.cause, "  \
-  "message = excluded.message, charged = excluded.charged, exit_code = excluded.exit_code, "                              \
-  "progress_pack = excluded.progress_pack, member_phase = excluded.member_phase, gone = excluded.gone, "                  \
-  "lost = excluded.lost, exit_record = excluded.exit_record"
-constexpr char kPutAttempt[] = GT_PUT_ATTEMPT;
-constexpr char kFinishAttempt[] = GT_PUT_ATTEMPT ", live = excluded.live";
+#define GT_ATTEMPT_CHANGE                                                                                          \
+  "UPDATE attempt SET phase = ?2, rendezvous = ?3, generation = ?4, addr = ?5, port = ?6, running = ?7, "          \
+  "ended = ?8, stop_cause = ?9, stop_grace = ?10, cause = ?11, message = ?12, charged = ?13, exit_code = ?14, "    \
+  "progress_pack = ?15, member_phase = ?16, gone = ?17, lost = ?18, exit_record = ?19"
+constexpr char kUpdateAttempt[] = GT_ATTEMPT_CHANGE " WHERE id = ?1";
+constexpr char kFinishAttempt[] = GT_ATTEMPT_CHANGE ", live = 0 WHERE id = ?1";
 
 constexpr char kPutMember[] =
-    "INSERT INTO member VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, idx, number, group_rank) DO UPDATE SET "
+    "INSERT INTO member VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (attempt, group_rank) DO UPDATE SET "
     "phase = excluded.phase, gone = excluded.gone, lost = excluded.lost, exit_record = excluded.exit_record";
-constexpr char kPutFailure[] = "INSERT INTO failure VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (job, idx, number) DO NOTHING";
+constexpr char kPutFailure[] = "INSERT INTO failure VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (attempt) DO NOTHING";
 constexpr char kPutNode[] =
     "INSERT INTO node VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, uid = excluded.uid, "
     "boot_id = excluded.boot_id, version = excluded.version, state = excluded.state, draining = excluded.draining, "
     "drain_reason = excluded.drain_reason, drain_actor = excluded.drain_actor, inventory_pack = excluded.inventory_pack";
-constexpr char kInsertEvent[] = "INSERT INTO event(at, job, idx, attempt, kind, node, text) VALUES (?,?,?,?,?,?,?)";
+constexpr char kInsertEvent[] = "INSERT INTO event VALUES (?,?,?,?)";
 
 Status Missing(const char* what, uint64_t id) {
   return {Code::kInternal, std::string("a batch touched ") + what + " " + std::to_string(id) + ", which is not in memory"};
@@ -66,7 +67,8 @@ Status Writer::Prepare() {
       {&update_job_, kUpdateJob},
       {&finish_job_, kFinishJob},
       {&put_task_, kPutTask},
-      {&put_attempt_, kPutAttempt},
+      {&insert_attempt_, kInsertAttempt},
+      {&update_attempt_, kUpdateAttempt},
       {&finish_attempt_, kFinishAttempt},
       {&put_member_, kPutMember},
       {&put_failure_, kPutFailure},
@@ -79,6 +81,8 @@ Status Writer::Prepare() {
     if (!made.ok()) return made.status();
     *statement = std::move(*made);
   }
+  GT_ASSIGN_OR_RETURN(int64_t last, db_.QueryInt("SELECT coalesce(max(seq), 0) FROM event"));
+  last_seq_ = last;
   return OkStatus();
 }
 
@@ -86,7 +90,8 @@ Status Writer::Commit(const Batch& batch, const ClusterState& state) {
   GT_RETURN_IF_ERROR(begin_.Run());
   Status done = InTransaction(batch, state);
   if (done.ok()) done = commit_.Run();
-  if (!done.ok()) RollBack();
+  if (done.ok()) last_seq_ = written_seq_;
+  else RollBack();
   return done;
 }
 
@@ -152,6 +157,10 @@ Status Writer::WriteTasks(const Batch& batch, const ClusterState& state) {
 }
 
 Status Writer::WriteAttempts(const Batch& batch, const ClusterState& state) {
+  std::vector<Uid> placed;  // in this batch: no row of theirs is there yet
+  for (const Event& event : batch.events)
+    if (const auto* one = std::get_if<AttemptPlaced>(&event)) placed.push_back(one->attempt.uid);
+  std::sort(placed.begin(), placed.end());
   std::vector<const Attempt*> attempts;
   attempts.reserve(batch.touched_attempts.size());
   for (const Uid& uid : batch.touched_attempts) {
@@ -163,14 +172,21 @@ Status Writer::WriteAttempts(const Batch& batch, const ClusterState& state) {
   std::sort(attempts.begin(), attempts.end(), [](const Attempt* a, const Attempt* b) {
     return std::tie(a->task, a->number) < std::tie(b->task, b->number);
   });
-  for (const Attempt* attempt : attempts) GT_RETURN_IF_ERROR(WriteAttempt(*attempt));
+  for (const Attempt* attempt : attempts)
+    GT_RETURN_IF_ERROR(WriteAttempt(*attempt, std::binary_search(placed.begin(), placed.end(), attempt->uid)));
   return OkStatus();
 }
 
-Status Writer::WriteAttempt(const Attempt& attempt) {
-  sqlite::Statement& put = rows::IsLive(attempt) ? put_attempt_ : finish_attempt_;
-  rows::BindAttempt(&put, attempt, &scratch_);
-  GT_RETURN_IF_ERROR(put.Run());
+Status Writer::WriteAttempt(const Attempt& attempt, bool is_new) {
+  if (is_new) {
+    rows::BindAttempt(&insert_attempt_, attempt, &scratch_);
+    GT_RETURN_IF_ERROR(insert_attempt_.Run());
+  } else {
+    sqlite::Statement& update = rows::IsLive(attempt) ? update_attempt_ : finish_attempt_;
+    rows::BindAttemptChange(&update, attempt, &scratch_);
+    GT_RETURN_IF_ERROR(update.Run());
+    if (sqlite3_changes(db_.get()) != 1) return Missing("the row of an attempt of job", attempt.task.job.value);
+  }
   if (attempt.members.size() > 1) {
     for (size_t i = 0; i < attempt.members.size(); i++) {
       rows::BindMember(&put_member_, attempt, static_cast<int>(i), &scratch_);
@@ -182,18 +198,33 @@ Status Writer::WriteAttempt(const Attempt& attempt) {
   return put_failure_.Run();
 }
 
+// A row a job, in the order in which the batch first speaks of it.
 Status Writer::WriteHistory(const Batch& batch) {
+  struct Lines {
+    JobId job;
+    std::string pack;
+    int64_t count = 0;
+  };
+  std::vector<Lines> rows;
+  std::unordered_map<uint64_t, size_t> row_of;
   for (const HistoryLine& line : batch.history) {
-    insert_event_.Bind(1, batch.now.wall);
-    if (line.job.value == 0) insert_event_.BindNull(2);
-    else insert_event_.Bind(2, static_cast<int64_t>(line.job.value));
-    insert_event_.Bind(3, int64_t{line.task_index});
-    insert_event_.Bind(4, int64_t{line.attempt});
-    insert_event_.Bind(5, line.kind);
-    insert_event_.BindOptional(6, line.node);
-    insert_event_.BindOptional(7, line.text);
+    auto [at, is_new] = row_of.emplace(line.job.value, rows.size());
+    if (is_new) rows.push_back({line.job, {}, 0});
+    Lines& row = rows[at->second];
+    pack::AppendLine(line, &row.pack);
+    row.count++;
+  }
+  int64_t seq = last_seq_;
+  for (const Lines& row : rows) {
+    seq += row.count;
+    insert_event_.Bind(1, seq);
+    insert_event_.Bind(2, batch.now.wall);
+    if (row.job.value == 0) insert_event_.BindNull(3);
+    else insert_event_.Bind(3, static_cast<int64_t>(row.job.value));
+    insert_event_.BindBlob(4, row.pack);
     GT_RETURN_IF_ERROR(insert_event_.Run());
   }
+  written_seq_ = seq;
   return OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "cli/client.h"
 #include "common/os/file.h"
 #include "tests/support/cluster.h"
 #include "tests/support/fake_worker.h"
@@ -54,11 +55,11 @@ struct Bench {
     int this_run = run++;
     for (int c = 0; c < clients; c++) {
       threads.emplace_back([&, c] {
-        JobsClient client(coordinator->access());
-        client.Server();
+        Client client(coordinator->access(), 60 * kSecond);  // gtctl's
         for (int i = 0; Since(begin) < seconds; i++) {
           auto sent = Clock::now();
-          if (!client.SubmitTrue(std::to_string(this_run) + "-" + std::to_string(c) + "-" + std::to_string(i)).ok()) std::abort();
+          wire::SubmitResponse answer;
+          if (!client.Submit(TrueJob(std::to_string(this_run) + "-" + std::to_string(c) + "-" + std::to_string(i)), &answer).ok()) std::abort();
           millis[c].push_back(Since(sent) * 1000);
         }
       });
@@ -105,7 +106,7 @@ struct Bench {
     if (!seen.ok() || seen->back().succeeded() != tasks) std::abort();
     std::string name = std::to_string(nodes);
     Print("noop_tasks_per_s_" + name, tasks / took, "/s", std::to_string(tasks) + " tasks of one array, " + std::to_string(cpus) + " slots a node");
-    Print("noop_task_cpu_us_" + name, cpu * 1e6 / tasks, "us", "of the coordinator, a task");
+    Print("coordinator_cpu_us_per_task_" + name, cpu * 1e6 / tasks, "us", "of the coordinator, a task");
   }
 };
 
@@ -120,7 +121,7 @@ int Main(int argc, char** argv) {
   std::string only = argc > 3 ? argv[3] : "";
   auto wanted = [&](const char* what) { return only.empty() || only == what; };
   if (wanted("noop"))
-    for (int nodes : {1, 4, 16}) bench.Noops(nodes, 50'000, 256);
+    for (int nodes : {1, 4, 16}) bench.Noops(nodes, 100'000, 64);
   if (wanted("submit"))
     for (int clients : {1, 8, 64}) bench.Submits(clients);
   if (wanted("batch")) bench.BatchSubmits();

@@ -23,6 +23,7 @@ FakeWorker::FakeWorker(const Access& access, FakeWorkerOptions options) : option
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetMaxReceiveMessageSize(16 << 20);
   stub_ = wire::WorkerService::NewStub(grpc::CreateCustomChannel("ipv4:" + access.address, grpc::InsecureChannelCredentials(), arguments));
   context_.AddMetadata("authorization", "Bearer " + access.token);

@@ -2,6 +2,8 @@
 //
 // Rows per job of one task: job, job_spec, task, attempt, and a few of event. Tasks that were never placed have no row.
 // Times are UTC milliseconds, 0: not yet. Uids are blobs of 16 bytes. Columns named *_pack are of pack.h, NULL: empty.
+// The id of a task is job << 20 | index, that of an attempt is its task's << 10 | number: rows are found and appended by
+// one integer, and those of a job lie together.
 #pragma once
 
 namespace gt {
@@ -52,20 +54,19 @@ CREATE INDEX job_final ON job(final_state, id) WHERE final_state IS NOT NULL;
 CREATE TABLE job_spec(job INTEGER PRIMARY KEY, spec BLOB NOT NULL);
 
 CREATE TABLE task(
-  job INTEGER NOT NULL, idx INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY,
   state INTEGER NOT NULL,            -- TaskState
   attempts INTEGER NOT NULL,
   user_failures INTEGER NOT NULL, infra_failures_pack BLOB,
   avoid INTEGER NOT NULL,
   not_before INTEGER NOT NULL,
   checkpoint TEXT, checkpoint_step INTEGER NOT NULL,
-  cause INTEGER NOT NULL, message TEXT,
-  PRIMARY KEY (job, idx)
-) WITHOUT ROWID;
-CREATE INDEX task_waiting ON task(job, idx) WHERE state = 0;
+  cause INTEGER NOT NULL, message TEXT
+);
+CREATE INDEX task_waiting ON task(id) WHERE state = 0;
 
 CREATE TABLE attempt(
-  job INTEGER NOT NULL, idx INTEGER NOT NULL, number INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY,
   uid BLOB NOT NULL,
   phase INTEGER NOT NULL,            -- AttemptPhase
   live INTEGER NOT NULL,             -- 1: not ENDED, or some member is not gone
@@ -77,25 +78,23 @@ CREATE TABLE attempt(
   resume_from TEXT, resume_step INTEGER NOT NULL,
   progress_pack BLOB,                -- once it has ended
   members INTEGER NOT NULL,          -- more than one: rows of `member`; one: the columns below
-  node INTEGER, member_phase INTEGER, gpu_uuids_pack BLOB, gone INTEGER, lost INTEGER, exit_record BLOB,
-  PRIMARY KEY (job, idx, number)
-) WITHOUT ROWID;
-CREATE INDEX attempt_live ON attempt(job, idx, number) WHERE live = 1;
+  node INTEGER, member_phase INTEGER, gpu_uuids_pack BLOB, gone INTEGER, lost INTEGER, exit_record BLOB
+);
+CREATE INDEX attempt_live ON attempt(id) WHERE live = 1;
 
 CREATE TABLE member(
-  job INTEGER NOT NULL, idx INTEGER NOT NULL, number INTEGER NOT NULL, group_rank INTEGER NOT NULL,
+  attempt INTEGER NOT NULL, group_rank INTEGER NOT NULL,
   node INTEGER NOT NULL, phase INTEGER NOT NULL, gpu_uuids_pack BLOB,
   gone INTEGER NOT NULL, lost INTEGER NOT NULL, exit_record BLOB,
-  PRIMARY KEY (job, idx, number, group_rank)
+  PRIMARY KEY (attempt, group_rank)
 ) WITHOUT ROWID;
 
 -- The first failure of an attempt; most have none.
 CREATE TABLE failure(
-  job INTEGER NOT NULL, idx INTEGER NOT NULL, number INTEGER NOT NULL,
+  attempt INTEGER PRIMARY KEY,
   cause INTEGER NOT NULL, rank INTEGER NOT NULL, node INTEGER NOT NULL, node_name TEXT,
-  code INTEGER NOT NULL, signal INTEGER NOT NULL, message TEXT, tail BLOB,
-  PRIMARY KEY (job, idx, number)
-) WITHOUT ROWID;
+  code INTEGER NOT NULL, signal INTEGER NOT NULL, message TEXT, tail BLOB
+);
 
 CREATE TABLE node(
   id INTEGER PRIMARY KEY,
@@ -107,13 +106,12 @@ CREATE TABLE node(
   inventory_pack BLOB NOT NULL
 );
 
--- What happened, for people. No code parses it.
+-- What happened, for people. No code decides by it. One row holds all lines of a job that were committed together.
 CREATE TABLE event(
-  seq INTEGER PRIMARY KEY,
+  seq INTEGER PRIMARY KEY,           -- of the last line in it; lines are numbered without gaps
   at INTEGER NOT NULL,
   job INTEGER,                       -- NULL: about none
-  idx INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  kind TEXT NOT NULL, node TEXT, text TEXT
+  lines_pack BLOB NOT NULL
 );
 CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;
 )sql";

@@ -110,6 +110,7 @@ void Script::WholeLife(TaskId task, NodeId node, TaskState final_state) {
 
 Status Script::Commit(Store* store) {
   batch.now.wall = wall;
+  batch.Seal();
   GT_RETURN_IF_ERROR(store->Commit(batch, state));
   Forget();
   return OkStatus();
