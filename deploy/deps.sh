@@ -4,7 +4,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 packages="build-essential cmake ninja-build ccache pkg-config git
-  libgrpc++-dev libgrpc-dev libnghttp2-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+  libgrpc++-dev libgrpc-dev libnghttp2-dev libjemalloc-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libsqlite3-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev
   libssl-dev libc-ares-dev libre2-dev zlib1g-dev libabsl-dev python3 python3-pip procps"
 

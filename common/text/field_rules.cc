@@ -74,12 +74,13 @@ class Checker {
     const pb::Descriptor& type = *message.GetDescriptor();
     for (int i = 0; i < type.field_count(); ++i) {
       const Field& field = *type.field(i);
-      const std::string where = JoinPath(path, field.name());
       const pb::Reflection& r = *message.GetReflection();
       bool present = field.is_repeated() ? r.FieldSize(message, &field) > 0 : r.HasField(message, &field);
       const FieldRules& rules = RulesOf(field);
+      if (!present && !rules.required()) continue;  // most of them: no path is made for these
+      const std::string where = JoinPath(path, field.name());
       if (!present) {
-        if (rules.required()) Add(where, "is required" + Example(rules));
+        Add(where, "is required" + Example(rules));
         continue;
       }
       if (rules.unsupported()) {

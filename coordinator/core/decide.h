@@ -22,7 +22,7 @@ struct Turn {
   const FinishedKeyLookup* finished_key = nullptr;
 };
 
-SubmitReply DecideSubmit(Turn& turn, const SubmitJob& command);
+SubmitReply DecideSubmit(Turn& turn, SubmitJob& command);
 CancelReply DecideCancel(Turn& turn, const Cancel& command);
 DrainReply DecideDrain(Turn& turn, const SetDrain& command);
 HelloReply DecideHello(Turn& turn, const NodeHello& command);

@@ -35,7 +35,7 @@ void CancelJob(Turn& turn, JobId id, const Cancel& command) {
 
 }  // namespace
 
-SubmitReply DecideSubmit(Turn& turn, const SubmitJob& command) {
+SubmitReply DecideSubmit(Turn& turn, SubmitJob& command) {
   SubmitReply reply;
   if (std::optional<JobId> known = FindKey(turn, command.draft.client_key)) {
     reply.job = *known;
@@ -45,7 +45,7 @@ SubmitReply DecideSubmit(Turn& turn, const SubmitJob& command) {
   std::string infeasible = Infeasible(turn.state, command.draft.shape);
   if (!infeasible.empty()) (turn.state.nodes.empty() ? reply.warnings : reply.problems).push_back(infeasible);
   if (!reply.problems.empty() || command.dry_run) return reply;
-  Job job = command.draft;
+  Job job = std::move(command.draft);
   job.id = reply.job = turn.state.next_job;
   job.submitted_wall = turn.now.wall;
   turn.emit(JobSubmitted{std::move(job)});

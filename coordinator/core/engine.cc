@@ -42,7 +42,7 @@ void Engine::HearNodes(std::span<const Heard> heard, Now now) {
   }
 }
 
-Batch Engine::Run(std::span<const Heard> heard, std::span<const Command> commands, Now now) {
+Batch Engine::Run(std::span<const Heard> heard, std::span<Command> commands, Now now) {
   Batch batch{.now = now};
   HearNodes(heard, now);
   Turn turn{.state = state_, .policy = policy_, .now = now, .emit = [&](Event event) { Emit(&batch, std::move(event)); },
@@ -50,14 +50,14 @@ Batch Engine::Run(std::span<const Heard> heard, std::span<const Command> command
   Expire(turn);
   struct Dispatch {
     Turn& turn;
-    Reply operator()(const SubmitJob& c) { return DecideSubmit(turn, c); }
+    Reply operator()(SubmitJob& c) { return DecideSubmit(turn, c); }
     Reply operator()(const Cancel& c) { return DecideCancel(turn, c); }
     Reply operator()(const SetDrain& c) { return DecideDrain(turn, c); }
     Reply operator()(const NodeHello& c) { return DecideHello(turn, c); }
     Reply operator()(const NodeGone& c) { DecideGone(turn, c); return {}; }
     Reply operator()(const NodeReport& c) { DecideReport(turn, c); return {}; }
   };
-  for (const Command& command : commands) batch.replies.push_back(std::visit(Dispatch{turn}, command));
+  for (Command& command : commands) batch.replies.push_back(std::visit(Dispatch{turn}, command));
   if (placed_version_ != state_.placement_version) {
     // Read before placing: what placement itself frees or readies is looked at again.
     uint64_t version = state_.placement_version;

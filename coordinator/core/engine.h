@@ -66,7 +66,8 @@ class Engine {
   // `state` as loaded (Derive in load.h prepared it); new_uid draws the random names of attempts.
   Engine(ClusterState state, Policy policy, std::function<Uid()> new_uid, FinishedKeyLookup finished_key);
 
-  Batch Run(std::span<const Heard> heard, std::span<const Command> commands, Now now);
+  // Drafts of jobs are moved out of the commands.
+  Batch Run(std::span<const Heard> heard, std::span<Command> commands, Now now);
   // After the batch is on disk: finished things leave memory. Must follow each Run before the next.
   void Committed(const Batch& batch);
 
