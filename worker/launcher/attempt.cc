@@ -128,6 +128,7 @@ void Attempt::Launch() {
     SetWhy(EndWhy::kLaunchFailed, StopWhy::kNone, status.message());
     return Finish();
   }
+  if (held_.socket.valid()) OfferPort(held_);  // a keeper's word that rank 0 runs may come later than its bind
   gang_ = context_->containment->Make(&plan_, this);
   gang_->Start(pipes);
   for (Rank& rank : ranks_) {
