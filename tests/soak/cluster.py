@@ -3,11 +3,12 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
 
-from harness import Cluster, wait_until
+from harness import Cluster, Run, wait_until
 from link import Link, start_loop
 
 NODES = ("w1", "w2", "w3")
@@ -70,6 +71,13 @@ class SoakCluster(Cluster):
         self.supervisor = threading.Thread(target=self.supervise)
         self.supervisor.start()
 
+    def gtctl(self, *argv, timeout=120, **more):
+        """A client that does not answer in time counts as one that failed."""
+        try:
+            return super().gtctl(*argv, timeout=timeout, **more)
+        except subprocess.TimeoutExpired:
+            return Run(subprocess.CompletedProcess(argv, -1, "", f"gtctl {argv[0]} has not answered within {timeout} s"))
+
     def adopt(self, name, argv):
         daemon = self.daemons[name] = Daemon(name, argv)
         daemon.process, daemon.wanted, daemon.started = self.processes[name], True, time.time()
@@ -109,7 +117,8 @@ class SoakCluster(Cluster):
         """The pid of the node's launcher, if it lives."""
         try:
             pid = self.launcher_pid(name)
-            return pid if str(self.dir).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+            directory = f"{self.dir / name / 'launcher'}\0".encode()  # it may have died, and the pid be another's
+            return pid if directory in Path(f"/proc/{pid}/cmdline").read_bytes() else None
         except (OSError, ValueError, IndexError):
             return None
 

@@ -7,9 +7,11 @@ at a time; nothing of an ended attempt lives; no line is lost or doubled; a key 
 A run that fails prints its seed and the timeline of faults, and keeps its folder. The plan follows from the seed, its timing does
 not. Disks are filled only by root. usage: soak.py [--seconds N] [--seed S] [--mean-fault SECONDS] [--keep]"""
 import argparse
+import faulthandler
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -18,14 +20,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
 from checks import Checks  # noqa: E402
-from cluster import SoakCluster  # noqa: E402
+from cluster import NODES, SoakCluster  # noqa: E402
 from faults import Faults, Timeline  # noqa: E402
 from jobs import Jobs  # noqa: E402
 
+EVERYTHING = ("coordinator", *NODES)
 SLOWNESS = float(os.environ.get("GT_TEST_SLOWNESS", "1"))
 MOST_LIVE = 20          # jobs at a time
 MOST_FOLLOWERS = 4
 MOST_PROBLEMS = 20      # a run that has found so many ends
+STANDSTILL = 5          # seconds without a tick of our own
 SHIPPED_WITHIN = 40     # seconds until a worker notices that its log connection is dead, and some
 READ_GRACE = 14         # a client waits 10 s for the coordinator by itself
 
@@ -40,7 +44,7 @@ class Soak:
         self.faults = Faults(random.Random(options.seed + 1), self.cluster, self.timeline, self.say)
         self.checks = Checks(self.cluster, self.timeline, self.say)
         self.source = Jobs(random.Random(options.seed + 2), self.cluster, options.seconds >= 300)
-        self.live, self.done, self.making = [], [], threading.Event()
+        self.live, self.done, self.making, self.over = [], [], threading.Event(), threading.Event()
         self.counts = {"submits": 0, "repeats": 0, "refused": 0, "cancels": 0, "followed": 0, "clients killed": 0}
 
     def say(self, problem):
@@ -54,6 +58,15 @@ class Soak:
         full = any(e["kind"].startswith("fill") and name in e["targets"] and e["to"] is None for e in list(self.timeline.entries))
         if not (full and code == 1 and ("No space" in words or "disk is full" in words)):
             self.say(f"{name} ended by itself with {code}: {words}")
+
+    def notice_standstills(self):
+        """A virtual machine may be halted for minutes; then much is late that nobody hurt."""
+        last = time.time()
+        while not self.over.wait(0.5):
+            if time.time() - last > STANDSTILL:
+                with self.timeline.record("the machine stood still", EVERYTHING, ("NODE_LOST",)) as entry:
+                    entry["from"] = last
+            last = time.time()
 
     # --- clients --------------------------------------------------------------------------------------------------------------
     def coordinator_was_hurt(self):
@@ -164,6 +177,7 @@ class Soak:
 
     # --- the run ------------------------------------------------------------------------------------------------------------------
     def run(self):
+        threading.Thread(target=self.notice_standstills, daemon=True).start()
         self.cluster.start()
         tail = min(90, max(22, self.options.seconds * 0.3))
         clients = [threading.Thread(target=self.submit_some, args=(random.Random(self.options.seed + i),)) for i in (10, 11)]
@@ -216,6 +230,8 @@ class Soak:
 
 
 def main():
+    faulthandler.register(signal.SIGUSR1)  # where every thread is, for a soak that hangs
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to stop"))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1200)
     parser.add_argument("--seed", type=int, default=int(time.time()))
@@ -228,6 +244,7 @@ def main():
         soak.say(f"the soak itself: {problem!r}")
         raise
     finally:
+        soak.over.set()
         soak.making.set()
         soak.faults.stopping.set()
         soak.report()
