@@ -137,6 +137,13 @@ Status Client::GetServer(ServerInfo* response) {
   return impl_->Call("GetServer", GetServerRequest(), response);
 }
 
+Status Client::Backup(const BackupRequest& request, DatabaseFile* response) {
+  return impl_->Call("Backup", request, response);
+}
+Status Client::Check(const CheckRequest& request, DatabaseFile* response) {
+  return impl_->Call("Check", request, response);
+}
+
 Status Client::Watch(const WatchRequest& request, Millis until, const SummaryFn& each) {
   return impl_->Stream<JobSummary>("Watch", request, until, each);
 }

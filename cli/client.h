@@ -34,6 +34,8 @@ class Client {
   Status ListNodes(gridtrain::v1::ListNodesResponse* response);
   Status DrainNode(const gridtrain::v1::DrainNodeRequest& request, gridtrain::v1::DrainNodeResponse* response);
   Status GetServer(gridtrain::v1::ServerInfo* response);
+  Status Backup(const gridtrain::v1::BackupRequest& request, gridtrain::v1::DatabaseFile* response);
+  Status Check(const gridtrain::v1::CheckRequest& request, gridtrain::v1::DatabaseFile* response);
 
   using SummaryFn = std::function<bool(const gridtrain::v1::JobSummary&)>;
   using EventsFn = std::function<bool(const gridtrain::v1::EventBatch&)>;

@@ -175,7 +175,8 @@ void Coordinator::Parts::MakeServices(ClusterState state) {
   jobs = std::make_unique<JobsService>(std::move(deps));
   ShipDeps ship{logs.get(), log_pool.get(), [this] { return disk->Look(ReadClock().mono) != Space::kEnough; }};
   workers = std::make_unique<WorkerService>(edge.get(), std::move(ship), auth.get());
-  housekeeper = std::make_unique<Housekeeper>(loop.get(), logs.get(), disk.get(), log, options.log_retention);
+  housekeeper = std::make_unique<Housekeeper>(loop.get(), store.get(), logs.get(), disk.get(), log,
+                                              Housekeeper::Retention{options.log_retention, options.history_retention});
 }
 
 Status Coordinator::Parts::Listen() {

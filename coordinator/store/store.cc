@@ -10,6 +10,7 @@
 #include "common/os/random.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/checkpointer.h"
+#include "coordinator/store/expire.h"
 #include "coordinator/store/queries.h"
 #include "coordinator/store/read_pool.h"
 #include "coordinator/store/schema.h"
@@ -203,6 +204,17 @@ Result<std::vector<HistoryEntry>> Store::Events(JobId job, uint64_t after_seq, u
 }
 Result<std::vector<HistoryEntry>> Store::LastEvents(JobId job, uint32_t limit) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::LastEvents(db, job, limit); });
+}
+
+Result<bool> Store::Expire(Millis before_wall, uint32_t max_rows) {
+  GT_ASSIGN_OR_RETURN(sqlite::Database db, sqlite::Database::Open(impl_->path, SQLITE_OPEN_READWRITE, impl_->options.vfs));
+  GT_RETURN_IF_ERROR(db.Exec("PRAGMA synchronous = FULL"));
+  std::lock_guard lock(impl_->writing);
+  GT_RETURN_IF_ERROR(db.Exec("BEGIN IMMEDIATE"));
+  Result<bool> more = ExpireRows(&db, before_wall, max_rows);
+  if (more.ok()) GT_RETURN_IF_ERROR(db.Exec("PRAGMA incremental_vacuum(1000)"));  // pages go back to the file system
+  GT_RETURN_IF_ERROR(db.Exec(more.ok() ? "COMMIT" : "ROLLBACK"));
+  return more;
 }
 
 Status Store::Backup(const std::string& path) {
