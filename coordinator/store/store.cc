@@ -106,7 +106,7 @@ Result<sqlite::Database> OpenForWriting(const std::string& path, const StoreOpti
                       sqlite::Database::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options.vfs));
   sqlite3_busy_timeout(db.get(), 5000);
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA temp_store = MEMORY"));
-  GT_RETURN_IF_ERROR(db.Exec("PRAGMA cache_size = -65536"));
+  GT_RETURN_IF_ERROR(db.Exec("PRAGMA cache_size = -8192"));
   GT_RETURN_IF_ERROR(Migrate(&db, path, cluster_id));
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA wal_autocheckpoint = 0"));
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA journal_size_limit = " + std::to_string(options.wal_limit_bytes)));

@@ -6,27 +6,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <thread>
 
 #include "cli/client.h"
 #include "common/os/file.h"
+#include "tests/bench/figures.h"
 #include "tests/support/cluster.h"
 #include "tests/support/fake_worker.h"
 
 namespace gt::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double Since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-void Print(const std::string& name, double value, const char* unit, const std::string& note) {
-  std::printf("%-32s %12.1f %-8s %s\n", name.c_str(), value, unit, note.c_str());
-  std::fflush(stdout);
-}
 
 // What a write of one small record to this disk costs: the floor of every durable answer.
 double FdatasyncMillis(const std::string& dir) {
@@ -69,10 +59,9 @@ struct Bench {
     cpu = coordinator->CpuSeconds() - cpu;
     std::vector<double> all;
     for (auto& part : millis) all.insert(all.end(), part.begin(), part.end());
-    std::sort(all.begin(), all.end());
     std::string name = std::to_string(clients);
     Print("durable_submits_per_s_" + name, all.size() / took, "/s", "each its own call and answer");
-    Print("submit_ms_p50_" + name, all[all.size() / 2], "ms", "p99 " + std::to_string(all[all.size() * 99 / 100]) + " ms");
+    Print("submit_ms_p50_" + name, Percentile(all, 0.5), "ms", "p99 " + std::to_string(Percentile(all, 0.99)) + " ms");
     Print("submit_cpu_us_" + name, cpu * 1e6 / all.size(), "us", "of the coordinator, a submit");
   }
 
