@@ -23,6 +23,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   const std::string& address() const { return address_; }
+  // Called once a call that has waited a second for the coordinator, on the calling thread.
+  void OnWaiting(std::function<void(const Status& why)> waiting);
   // The coordinator has come back elsewhere. With nothing in flight, on the thread that makes the calls.
   void MoveTo(const Access& access);
 

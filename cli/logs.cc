@@ -50,6 +50,11 @@ class LogsCommand : public CommandBody {
     if (detail.summary().array() && !job->index)
       return session->Usage("job " + ToString(*job) + " is an array; name one of its tasks, for example " +
                             ToString(*job) + "_" + std::to_string(ShapeOf(detail.spec()).indices.first));
+    uint32_t ranks = static_cast<uint32_t>(ShapeOf(detail.spec()).world_size);
+    for (uint32_t rank : selection.ranks)
+      if (rank >= ranks)
+        return session->Fail(Status(Code::kNotFound, "job " + ToString(*job) + " has no rank " + std::to_string(rank)),
+                             ranks == 1 ? "its only rank is 0" : "its ranks are 0 to " + std::to_string(ranks - 1));
     return Print(session, *client, selection, ShapeOf(detail.spec()).world_size);
   }
 

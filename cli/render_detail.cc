@@ -27,8 +27,8 @@ std::string Wants(const JobSpec& spec) {
   JobShape shape = ShapeOf(spec);
   std::string text = std::to_string(shape.nodes) + (shape.nodes == 1 ? " node" : " nodes") + ", " +
                      std::to_string(shape.ranks_per_node) + (shape.ranks_per_node == 1 ? " rank" : " ranks") +
-                     " each, " + std::to_string(shape.cpus_per_node) + " CPUs";
-  if (shape.gpus_per_node > 0) text += ", " + std::to_string(shape.gpus_per_node) + " GPUs";
+                     " each, " + std::to_string(shape.cpus_per_node) + (shape.cpus_per_node == 1 ? " CPU" : " CPUs");
+  if (shape.gpus_per_node > 0) text += ", " + std::to_string(shape.gpus_per_node) + (shape.gpus_per_node == 1 ? " GPU" : " GPUs");
   if (shape.memory_per_node > 0) text += ", " + FormatBytes(shape.memory_per_node);
   return text;
 }

@@ -86,6 +86,9 @@ Result<Client*> Session::client() {
   Result<Access> access = FindAccess();
   if (!access.ok()) return access.status();
   client_ = std::make_unique<Client>(*access, timeout());
+  client_->OnWaiting([this](const Status& why) {
+    Progress("waiting for the coordinator at " + Printable(client_->address()) + " (" + why.message() + ")");
+  });
   return client_.get();
 }
 

@@ -43,6 +43,7 @@ Status WriteAccess(const std::string& path, const Access& access) {
 Result<Access> ReadAccess(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISREG(info.st_mode)) return Status(Code::kInvalidArgument, path + " is not a file; the access file is DIR/access");
   if ((info.st_mode & 077) != 0)
     return Status(Code::kPermissionDenied,
                   path + " holds a token, but others than its owner may read it; run: chmod 600 " + path);
