@@ -14,7 +14,7 @@ constexpr size_t kMaxBackupName = 100;
 Status CheckName(const std::string& name) {
   auto allowed = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_' || c == '.'; };
   if (name.empty() || name.size() > kMaxBackupName || name[0] == '.' || !std::all_of(name.begin(), name.end(), allowed))
-    return {Code::kInvalidArgument, "the name of a backup is up to 100 letters, digits, '-', '_' and '.', and begins with none of '.'"};
+    return {Code::kInvalidArgument, "the name of a backup is up to 100 letters, digits, '-', '_' and '.', and does not begin with '.'"};
   return OkStatus();
 }
 
