@@ -15,6 +15,7 @@ struct Access {
   std::string token;    // a secret: never logged, never on a command line
   std::string cluster_id;
   uint32_t protocol = 0;
+  bool operator==(const Access&) const = default;
 };
 
 // Durably, for the owner's eyes only (0600).

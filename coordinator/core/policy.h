@@ -13,6 +13,7 @@ struct Policy {
   Millis placement_wait = 1 * kSecond;    // after a start, for nodes that were up
   Millis start_timeout = 120 * kSecond;   // placed to running
   Millis stop_margin = 30 * kSecond;      // STOPPING lasts at most grace + this
+  Millis fence_margin = 10 * kSecond;     // after stop_after and grace, before a lost task starts elsewhere
   Millis exit_skew = 10 * kMinute;        // first member done to last member done
   Millis retry_backoff = 1 * kSecond;
   Millis retry_backoff_max = 300 * kSecond;

@@ -46,6 +46,19 @@ NodeId Culprit(const Turn& turn, const Attempt& attempt) {
   return attempt.failure.node;
 }
 
+// Until when ranks may live on a silent node though the job asked for stop_after: they end by themselves, that long after the
+// last beat that was answered, and get their grace. Monotonic; 0: nothing to wait for.
+Millis FencedUntil(const Turn& turn, const Attempt& attempt, const Job& job) {
+  Millis until = 0;
+  if (job.stop_after == 0) return until;
+  for (const Member& member : attempt.members) {
+    const Node* node = turn.state.FindNode(member.node);
+    if (node == nullptr || (member.gone && !member.lost) || !IsSuspect(*node, turn.policy, turn.now)) continue;
+    until = std::max(until, node->last_heard + job.stop_after + job.grace + turn.policy.fence_margin);
+  }
+  return until;
+}
+
 // "; processes of it still live on node b", when a stop ran out of time.
 std::string StillAlive(const Turn& turn, const Attempt& attempt) {
   std::string names;
@@ -72,9 +85,10 @@ void EndAttempt(Turn& turn, const Uid& uid) {
   Verdict verdict = Judge(job, task, ending.cause, turn.policy, turn.now);
   bool charged = BudgetOf(ending.cause) == Budget::kUser || BudgetOf(ending.cause) == Budget::kInfra;
   ending.message += StillAlive(turn, attempt);
+  Millis fenced = FencedUntil(turn, attempt, job);
   turn.emit(AttemptEnded{uid, ending.cause, ending.message, charged, exit_code, turn.now.wall});
   if (verdict.again) {
-    Millis wait = verdict.wait;
+    Millis wait = std::max(verdict.wait, fenced - turn.now.mono);
     turn.emit(TaskRequeued{.task = task_id, .charged = verdict.charged, .avoid = culprit,
                            .not_before_wall = wait == 0 ? 0 : turn.now.wall + wait,
                            .not_before = wait == 0 ? 0 : turn.now.mono + wait, .at_wall = turn.now.wall});

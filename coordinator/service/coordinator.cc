@@ -39,6 +39,7 @@ struct Coordinator::Parts {
   std::unique_ptr<LogStore> logs;
   std::unique_ptr<DiskGuard> disk;
   Access access;
+  Access written_access;               // what the file said before this start
   Epoch epoch;
   Watchers watchers;
   std::vector<Uid> drawn_uids;         // the loop's
@@ -86,8 +87,9 @@ Result<std::string> NewToken() {
 Status Coordinator::Parts::OpenStore() {
   StoreOptions store_options;
   store_options.on_damage = options.fatal;
-  GT_ASSIGN_OR_RETURN(store, Store::Open(options.data_dir + "/coordinator.db", store_options));
   disk = std::make_unique<DiskGuard>(options.data_dir, options.disk_low, options.disk_min);
+  if (disk->MakeRoom()) log->Error("no space on the disk: the reserve was freed, so that the coordinator can start");
+  GT_ASSIGN_OR_RETURN(store, Store::Open(options.data_dir + "/coordinator.db", store_options));
   disk->Reserve();
   LogStoreOptions log_options;
   log_options.min_free_bytes = options.disk_low;
@@ -95,7 +97,8 @@ Status Coordinator::Parts::OpenStore() {
   return OkStatus();
 }
 
-// The token is made once for a data directory; the file is written anew at each start, with the address of this one.
+// The token is made once for a data directory; the file is written at each start that changes it: a full disk must not keep a
+// coordinator from coming back.
 Status Coordinator::Parts::OpenAccess() {
   const std::string path = options.data_dir + "/access";
   Result<Access> before = ReadAccess(path);
@@ -108,6 +111,7 @@ Status Coordinator::Parts::OpenAccess() {
   }
   access.cluster_id = store->cluster_id();
   access.protocol = kProtocolVersion;
+  if (before.ok()) written_access = *before;
   return OkStatus();
 }
 
@@ -202,7 +206,7 @@ Status Coordinator::Parts::Listen() {
   if (server == nullptr || port == 0) return {Code::kUnavailable, "cannot listen on " + options.listen + ": the address was taken meanwhile"};
   access.address = FormatHostPort(where.host, static_cast<uint16_t>(port));
   jobs->SetAddress(access.address);
-  return WriteAccess(options.data_dir + "/access", access);
+  return access == written_access ? OkStatus() : WriteAccess(options.data_dir + "/access", access);
 }
 
 Result<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options, Log* log) {

@@ -8,6 +8,7 @@
 namespace gt {
 namespace {
 constexpr int64_t kReserveBytes = 16 << 20;
+constexpr int64_t kStartBytes = 4 << 20;
 }
 
 Space DiskGuard::Look(Millis mono_now) {
@@ -43,6 +44,11 @@ void DiskGuard::Reserve() {
 bool DiskGuard::Release() {
   std::lock_guard lock(mutex_);
   return Exists(ReservePath()) && RemoveFile(ReservePath()).ok();
+}
+
+bool DiskGuard::MakeRoom() {
+  Result<int64_t> free = FreeBytes(dir_);
+  return free.ok() && *free < kStartBytes && Release();
 }
 
 }  // namespace gt

@@ -25,6 +25,8 @@ class DiskGuard {
   void Reserve();
   // Frees it; false when there was none.
   bool Release();
+  // For a start: a database cannot be opened on a full disk. Frees the reserve when there is no room; true if so.
+  bool MakeRoom();
 
  private:
   std::string ReservePath() const { return dir_ + "/reserve"; }

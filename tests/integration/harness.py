@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import zlib
 from pathlib import Path
 
 BIN = Path(os.environ["GT_BIN"])
@@ -56,9 +57,33 @@ class Cluster:
             if (BIN / program).exists():
                 os.link(BIN / program, self.bin / program) if os.stat(BIN).st_dev == os.stat(self.dir).st_dev else shutil.copy(BIN / program, self.bin)
         self.processes = {}
+        self.mounts = []
         self.access = self.dir / "coordinator" / "access"
         self.env = {**os.environ, "GT_ACCESS": str(self.access), "NO_COLOR": "1"}
         self.port = 0
+
+    def mount_disk(self, name, size):
+        """A small file system for what will be the daemon's data directory, so that a test can fill it. Root only."""
+        (self.dir / name).mkdir(mode=0o755)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "gt-it", self.dir / name], check=True)
+        self.mounts.append(self.dir / name)
+
+    def fill_disk(self, name, leave=0):
+        with open(self.dir / name / "ballast", "ab") as out:
+            size = 0
+            for step in (8 << 20, 1 << 16, 1 << 12):  # others write meanwhile
+                try:
+                    while True:
+                        room = os.statvfs(out.fileno())
+                        if room.f_bavail * room.f_frsize < leave + step:
+                            break
+                        os.posix_fallocate(out.fileno(), size, step)
+                        size += step
+                except OSError:
+                    pass
+
+    def free_disk(self, name):
+        (self.dir / name / "ballast").unlink(missing_ok=True)
 
     # --- daemons --------------------------------------------------------------------------------------------------------
     def spawn(self, name, *argv):
@@ -96,6 +121,8 @@ class Cluster:
             self.kill(name)
         for name in launchers:
             self.end_launcher(name)
+        for mount in self.mounts:
+            subprocess.run(["umount", "-l", mount])
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def end_launcher(self, name):
@@ -105,6 +132,25 @@ class Cluster:
                 os.kill(pid, signal.SIGKILL)
         except (OSError, ValueError, IndexError):
             pass
+        self.sweep(f"{zlib.crc32(bytes(self.dir / name / 'launcher')):08x}")
+
+    def sweep(self, mark):
+        """What a launcher leaves that had to be killed: its ranks' cgroups, with the ranks, and the directory in /tmp."""
+        shutil.rmtree(f"/tmp/gt-{mark}", ignore_errors=True)
+        own = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
+        for mount, kind, options in (line.split()[1:4] for line in Path("/proc/self/mounts").read_text().splitlines() if " cgroup" in line):
+            path = "" if kind == "cgroup2" else next((c for c in own if c and c in options.split(",")), "")
+            group = Path(mount + own.get(path, "/")) / f"gridtrain-{mark}"
+            for child in group.glob("*/"):
+                try:
+                    (child / "cgroup.kill").write_text("1")
+                except OSError:
+                    pass
+            for _ in range(50):
+                subprocess.run(["find", group, "-depth", "-type", "d", "-exec", "rmdir", "{}", "+"], stderr=subprocess.DEVNULL)
+                if not group.exists():
+                    break
+                time.sleep(0.02)
 
     # --- gtctl ----------------------------------------------------------------------------------------------------------
     def gtctl(self, *argv, timeout=TIMEOUT, env=None, input=None):
@@ -148,12 +194,16 @@ class ClusterTest(unittest.TestCase):
     """One cluster for the cases of a class: a coordinator and the workers named in NODES."""
     NODES = ("a", "b")
     WORKER_OPTIONS = ()
+    COORDINATOR_OPTIONS = ()
+    DISKS = {}  # daemons that get a small file system, and its size
 
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster()
         try:
-            cls.cluster.start_coordinator()
+            for name, size in cls.DISKS.items():
+                cls.cluster.mount_disk(name, size)
+            cls.cluster.start_coordinator(*cls.COORDINATOR_OPTIONS)
             for name in cls.NODES:
                 cls.cluster.start_worker(name, *cls.WORKER_OPTIONS)
         except BaseException:

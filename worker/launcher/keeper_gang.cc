@@ -15,11 +15,11 @@ namespace {
 // Kills whatever still names the attempt in its environment; for when no keeper is there to ask.
 class Sweeper {
  public:
-  explicit Sweeper(const Uid& uid) : uid_(uid) {}
+  Sweeper(const Uid& uid, const std::string& socket) : uid_(uid), socket_(socket) {}
   // True after two looks in a row that found nothing (a process may fork while it is looked at).
   bool Sweep() {
     for (pid_t pid : killed_) waitpid(pid, nullptr, WNOHANG);  // orphans of a dead keeper come to us
-    std::vector<ProcessStat> found = ProcessesOfAttempt(uid_);
+    std::vector<ProcessStat> found = ProcessesOfAttempt(uid_, socket_);
     for (const ProcessStat& process : found) {
       SignalExactly(process, SIGKILL);
       killed_.push_back(process.pid);
@@ -30,15 +30,16 @@ class Sweeper {
 
  private:
   Uid uid_;
+  std::string socket_;
   std::vector<pid_t> killed_;
   int clean_ = 0;
 };
 
 class KeeperGang : public Gang {
  public:
-  KeeperGang(Poller* poller, Spawner* spawner, const KeeperContainment::Record& record, const GangPlan* plan,
-             GangObserver* observer)
-      : poller_(poller), spawner_(spawner), record_(record), plan_(plan), observer_(observer), sweeper_(plan->uid) {}
+  KeeperGang(Poller* poller, Spawner* spawner, const std::string& socket, const KeeperContainment::Record& record,
+             const GangPlan* plan, GangObserver* observer)
+      : poller_(poller), spawner_(spawner), record_(record), plan_(plan), observer_(observer), sweeper_(plan->uid, socket) {}
   ~KeeperGang() override { poller_->Remove(&handle_); }
 
   void Start(const std::vector<RankPipes>& pipes) override {
@@ -135,7 +136,8 @@ class KeeperGang : public Gang {
 
 class LostKeeperGang : public Gang {
  public:
-  LostKeeperGang(const Uid& uid, const ProcessIdentity& keeper) : keeper_(keeper), sweeper_(uid) {}
+  LostKeeperGang(const Uid& uid, const std::string& socket, const ProcessIdentity& keeper)
+      : keeper_(keeper), sweeper_(uid, socket) {}
   void Start(const std::vector<RankPipes>&) override {}
   void Signal(int) override {}
   void Kill() override { SignalProcess(keeper_, SIGTERM).ok(); }  // it kills all below it; it does so anyway by now
@@ -148,12 +150,12 @@ class LostKeeperGang : public Gang {
 }  // namespace
 
 std::unique_ptr<Gang> KeeperContainment::Make(const GangPlan* plan, GangObserver* observer) {
-  return std::make_unique<KeeperGang>(poller_, spawner_, record_, plan, observer);
+  return std::make_unique<KeeperGang>(poller_, spawner_, socket_, record_, plan, observer);
 }
 
 std::unique_ptr<Gang> KeeperContainment::Recover(const Uid& uid, const KeeperId& keeper) {
   auto boot = BootId();
-  return std::make_unique<LostKeeperGang>(uid, ProcessIdentity{keeper.pid, keeper.start_ticks, boot.ok() ? *boot : ""});
+  return std::make_unique<LostKeeperGang>(uid, socket_, ProcessIdentity{keeper.pid, keeper.start_ticks, boot.ok() ? *boot : ""});
 }
 
 }  // namespace gt::launcher

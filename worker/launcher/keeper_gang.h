@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "worker/launcher/gang.h"
 #include "worker/launcher/poller.h"
@@ -12,8 +13,9 @@ class KeeperContainment : public Containment {
  public:
   // `record` puts the keeper into the journal and then calls `done` on the loop thread (or never, when it is ending).
   using Record = std::function<void(const Uid& uid, const KeeperId& keeper, std::function<void()> done)>;
-  KeeperContainment(Poller* poller, Spawner* spawner, Record record)
-      : poller_(poller), spawner_(spawner), record_(std::move(record)) {}
+  // `socket`: GT_SOCKET of all ranks of this launcher and of those before it; empty when it was another one then.
+  KeeperContainment(Poller* poller, Spawner* spawner, std::string socket, Record record)
+      : poller_(poller), spawner_(spawner), socket_(std::move(socket)), record_(std::move(record)) {}
   std::string kind() const override { return "keeper"; }
   std::unique_ptr<Gang> Make(const GangPlan* plan, GangObserver* observer) override;
   std::unique_ptr<Gang> Recover(const Uid& uid, const KeeperId& keeper) override;
@@ -21,6 +23,7 @@ class KeeperContainment : public Containment {
  private:
   Poller* poller_;
   Spawner* spawner_;
+  std::string socket_;
   Record record_;
 };
 

@@ -120,7 +120,8 @@ Status Launcher::SetUpContainment() {
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the orphans of a killed keeper come to us
   containment_ = std::make_unique<KeeperContainment>(
-      &poller_, spawner_.get(), [this](const Uid& uid, const KeeperId& keeper, std::function<void()> done) {
+      &poller_, spawner_.get(), setup_.rank_dir.lasting ? setup_.rank_dir.socket() : "",
+      [this](const Uid& uid, const KeeperId& keeper, std::function<void()> done) {
         disk_->RecordKeeper(uid, keeper, std::move(done));
       });
   return OkStatus();

@@ -41,6 +41,7 @@ Result<RankDir> MakeRankDir(const std::string& wanted, const std::string& dir, c
   if (!OwnDirectory(result.path)) {
     if (!wanted.empty()) return Status(Code::kPermissionDenied, wanted + ": cannot be made, or belongs to somebody else");
     result.path = "/tmp/gt-XXXXXX";
+    result.lasting = false;
     if (mkdtemp(result.path.data()) == nullptr) return ErrnoStatus(errno, "/tmp");
     if (chmod(result.path.c_str(), 0711) != 0) return ErrnoStatus(errno, result.path);
   }

@@ -14,6 +14,7 @@ namespace gt::launcher {
 
 struct RankDir {
   std::string path;
+  bool lasting = true;  // the next launcher of this directory will have the same
   std::string socket() const { return path + "/s"; }
   std::string spec(const Uid& uid) const { return path + "/a/" + ToHex(uid) + ".json"; }
   std::string error_file(const Uid& uid, uint32_t local_rank) const {

@@ -3,7 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "common/os/file.h"
 
@@ -12,6 +15,16 @@ namespace gt::launcher {
 namespace {
 bool Living(const ProcessStat& process) { return process.state != 'Z' && process.state != 'X'; }
 constexpr int kStopPasses = 50;  // a fork bomb is stopped in a few; the caller repeats anyway
+
+// The value of `name` in an environment as /proc shows it.
+std::optional<std::string_view> Variable(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    std::string_view entry = environment.substr(0, environment.find('\0'));
+    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
+    if (entry.starts_with(name) && entry.size() > name.size() && entry[name.size()] == '=') return entry.substr(name.size() + 1);
+  }
+  return std::nullopt;
+}
 }  // namespace
 
 std::vector<ProcessStat> DescendantsOf(pid_t root) {
@@ -52,15 +65,16 @@ size_t KillDescendants(pid_t root) {
   return found.size();
 }
 
-std::vector<ProcessStat> ProcessesOfAttempt(const Uid& uid) {
-  std::string wanted = "GT_ATTEMPT_UID=" + ToHex(uid);
+std::vector<ProcessStat> ProcessesOfAttempt(const Uid& uid, const std::string& socket) {
+  const std::string wanted = ToHex(uid);
   std::vector<ProcessStat> found;
   for (const ProcessStat& process : ListProcesses()) {
     if (process.pid == getpid() || !Living(process)) continue;
     auto environment = ReadFile("/proc/" + std::to_string(process.pid) + "/environ", 4 << 20);
     if (!environment.ok()) continue;
-    size_t at = environment->find(wanted);
-    if (at != std::string::npos && (at == 0 || (*environment)[at - 1] == '\0')) found.push_back(process);
+    std::optional<std::string_view> named = Variable(*environment, "GT_ATTEMPT_UID"), served = Variable(*environment, "GT_SOCKET");
+    bool elsewhere = !socket.empty() && served && *served != socket;
+    if (named == wanted && !elsewhere) found.push_back(process);
   }
   return found;
 }

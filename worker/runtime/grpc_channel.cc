@@ -24,6 +24,10 @@ std::shared_ptr<grpc::Channel> OpenChannel(const Target& target) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);  // also the time that one connect may take
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // A connection that died without a word would hold the output back until TCP gives up. The time to answer leaves room for
+  // what is queued before the ping on a slow link.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetMaxReceiveMessageSize(16 << 20);
   return grpc::CreateCustomChannel(TargetUri(target.address), grpc::InsecureChannelCredentials(), arguments);
 }

@@ -30,6 +30,23 @@ TEST(Nodes, ASilentNodeIsLostAfterItsLeaseAndItsGangStartsElsewhere) {
   EXPECT_EQ(world.TheAttempt(job).number, 2u);
 }
 
+TEST(Nodes, ATaskWithStopAfterStartsElsewhereOnlyWhenItsRanksHaveEndedByThemselves) {
+  World world;
+  world.Join("a");
+  Job draft = AJob();
+  draft.stop_after = 40 * kSecond;
+  draft.grace = 5 * kSecond;
+  JobId job = world.Submit(draft);
+  world.ReportPhase("a", world.AttemptOf(job), kRunning);
+  world.Join("b");
+  world.AdvanceBeating(31 * kSecond, {"b"});
+  EXPECT_EQ(world.TheNode("a").state, NodeState::kLost);
+  world.AdvanceBeating(23 * kSecond, {"b"});
+  EXPECT_EQ(world.Where(job), "") << "40 s + 5 s + 10 s after a's last beat";
+  world.AdvanceBeating(4 * kSecond, {"b"});
+  EXPECT_EQ(world.Where(job), "b");
+}
+
 // A worker that was stopped for a while wakes up on a stream that still works: it must not believe that it is still in.
 TEST(Nodes, TheStreamOfALostNodeIsCut) {
   World world;

@@ -168,6 +168,7 @@ TEST_P(Killing, AMissingRankProgramOfAGangEndsTheRanksThatHaveStarted) {
   // A rank that somebody kills from outside.
   auto processes = ProcessesOfAttempt(uid);
   ASSERT_EQ(processes.size(), 2u);
+  EXPECT_TRUE(ProcessesOfAttempt(uid, "/socket/of/another/launcher").empty());
   EXPECT_TRUE(SignalExactly(processes[1], SIGKILL));
   ExitRecord exit = client().WaitExit(uid);
   EXPECT_EQ(exit.why, EndWhy::kRankFailed);
