@@ -181,7 +181,9 @@ Result<Job> Store::GetJob(JobId id) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetJob(db, id); });
 }
 Result<std::optional<JobId>> Store::FindKey(const std::string& client_key) {
-  return impl_->FindKey(client_key);
+  Result<std::optional<JobId>> found = impl_->FindKey(client_key);
+  if (!found.ok()) return impl_->Judge(found.status());
+  return found;
 }
 Result<std::vector<Task>> Store::GetTasks(JobId job, std::optional<uint32_t> index, uint32_t limit) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetTasks(db, job, index, limit); });

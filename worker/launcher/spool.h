@@ -114,6 +114,7 @@ class SpoolWriter {
   SpoolLimits limits_;
   Fd file_;                        // of the last segment; not valid until something is to be written
   std::vector<Segment> segments_;  // oldest first
+  int64_t segment_room_ = 0;       // of the open one: less than limits_.segment where the disk is nearly full
   uint64_t next_start_ = 0;        // of the next segment while file_ is not valid
   uint64_t flushed_ = 0;
   std::string buffer_;             // frames from flushed_ on
