@@ -13,7 +13,6 @@
 namespace gt::launcher {
 
 namespace {
-constexpr size_t kMaxPayload = 256u << 10;
 constexpr size_t kFlushAt = 1u << 20;
 constexpr uint64_t kRestartGap = 1ull << 34;  // more than the node cap, so nothing acknowledged is named twice
 constexpr Millis kRetry = 1 * kSecond;
@@ -70,7 +69,7 @@ void SpoolWriter::Append(const Uid& uid, uint32_t rank, Stream stream, std::stri
   Key key{uid, rank};
   RankState* state = &ranks_[key];
   while (!bytes.empty()) {
-    std::string_view part = bytes.substr(0, kMaxPayload);
+    std::string_view part = bytes.substr(0, kMaxSpoolPayload);
     bytes.remove_prefix(part.size());
     int64_t room = limits_.rank - state->kept[0] - state->kept[1];
     if (room <= 0 || (state->cut && room < limits_.rank / 64)) {
