@@ -100,7 +100,10 @@ namespace {
 bool CgroupsWork() {
   static const bool work = [] {
     pid_t child = fork();
-    if (child == 0) _exit(CgroupTree::Open("", "probe-" + std::to_string(getpid())).ok() ? 0 : 1);
+    if (child == 0) {
+      bool opened = CgroupTree::Open("", "probe-" + std::to_string(getpid())).ok();  // and removed again
+      _exit(opened ? 0 : 1);
+    }
     int status = 0;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }();
