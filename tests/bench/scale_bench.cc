@@ -211,7 +211,7 @@ struct Bench {
     double beside = SubmitP99(4, kSeconds);
     stop = true;
     for (std::thread& thread : threads) thread.join();
-    Print("poller_submit_p99_ratio", beside / alone, "", "submit p99 " + std::to_string(beside) + " ms beside 500 clients that poll status once a second, " + std::to_string(alone) + " ms without");
+    Print("poller_submit_p99_ratio", beside / alone, "x", "submit p99 " + std::to_string(beside) + " ms beside 500 clients that poll status once a second, " + std::to_string(alone) + " ms without");
   }
 };
 
