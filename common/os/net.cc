@@ -161,6 +161,12 @@ Result<HeldPort> HoldPort() {
   return Status(Code::kResourceExhausted, "no free TCP port outside the ephemeral range");
 }
 
+// Bound without it, so that binding was exclusive; Linux asks the sockets themselves when the next one comes.
+void OfferPort(const HeldPort& held) {
+  int on = 1;
+  setsockopt(held.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+}
+
 Result<Fd> ListenTcp(const std::string& address, uint16_t port, int backlog) {
   GT_ASSIGN_OR_RETURN(SocketAddress at, Parse(address, port));
   Fd fd(socket(at.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -42,6 +42,9 @@ struct HeldPort {
   uint16_t port = 0;
 };
 Result<HeldPort> HoldPort();
+// From now on who sets SO_REUSEADDR, as servers do, can bind it although it is still held: the owner to be need not wait until
+// the holder has run again. Others that hold ports still see it taken.
+void OfferPort(const HeldPort& held);
 
 // A listening, close-on-exec, non-blocking TCP socket on a numeric address; port 0 lets the kernel choose.
 Result<Fd> ListenTcp(const std::string& address, uint16_t port, int backlog = 128);

@@ -24,6 +24,24 @@ bool Reached(const Attempt& attempt, const LogSelection& selection, const LogCur
   return true;
 }
 
+// What ranks printed and their nodes could not keep; "" when there is nothing to say.
+std::string Losses(const Attempt& attempt, const LogSelection& selection) {
+  uint64_t bytes = 0, ranks = 0, last = 0;
+  for (const Member& member : attempt.members) {
+    wire::ExitRecord record = ParseExit(member.exit);
+    for (const wire::RankExit& rank : record.ranks()) {
+      bool wanted = selection.Has({rank.rank(), kStdout}) || selection.Has({rank.rank(), kStderr});
+      if (!wanted || rank.lost_bytes() == 0) continue;
+      bytes += rank.lost_bytes();
+      ++ranks;
+      last = rank.rank();
+    }
+  }
+  if (ranks == 0) return "";
+  std::string who = ranks == 1 ? "rank " + std::to_string(last) : std::to_string(ranks) + " ranks";
+  return std::to_string(bytes) + " bytes that " + who + " printed were not kept: no space on the node, or a limit was reached";
+}
+
 }  // namespace
 
 grpc::ServerWriteReactor<wire::LogChunk>* LogReader::Begin(const JobsDeps& deps, JobReads* reads, const wire::ReadLogsRequest& request) {
@@ -71,7 +89,7 @@ Status LogReader::Enter(Attempt attempt) {
   bool first = !attempt_.has_value();
   attempt_ = std::move(attempt);
   ended_seen_ = 0;
-  gave_up_ = false;
+  gave_up_ = loss_told_ = false;
   cursors_.clear();
   if (follower_ != 0) deps_.logs->Unfollow(follower_);
   std::weak_ptr<PumpStream<wire::LogChunk>> weak = weak_from_this();
@@ -98,7 +116,11 @@ Result<bool> LogReader::NextAttempt() {
 Result<bool> LogReader::Complete() {
   GT_ASSIGN_OR_RETURN(attempt_, deps_.store->GetAttemptByNumber(task_, attempt_->number));
   if (attempt_->phase != AttemptPhase::kEnded) return false;
-  if (gave_up_ || Reached(*attempt_, selection_, cursors_)) return true;
+  if (gave_up_) return true;
+  if (Reached(*attempt_, selection_, cursors_)) {
+    if (!std::exchange(loss_told_, true)) notice_ = Losses(*attempt_, selection_);
+    return true;
+  }
   Millis now = deps_.clock().mono;
   if (ended_seen_ == 0) ended_seen_ = now;
   if (now - ended_seen_ >= kWaitForRest) {

@@ -31,6 +31,7 @@ class LogReader final : public PokedStream<wire::LogChunk> {
   const wire::ReadLogsRequest request_;
   bool begun_ = false, end_sent_ = false, all_ = false;
   bool gave_up_ = false;                         // on what the present attempt still owes
+  bool loss_told_ = false;                       // of the present attempt
   TaskId task_;
   uint32_t ranks_per_node_ = 1;
   NodeNames names_;

@@ -4,14 +4,15 @@ import fcntl
 import json
 import os
 import re
+import sqlite3
 import time
 from pathlib import Path
 
-from cluster import NODES
 from jobs import FINAL
 
 USER_CAUSES = ("EXIT_NONZERO", "SIGNALED", "OUT_OF_MEMORY", "HUNG")
 EXIT_CODES = {"SUCCEEDED": 0, "FAILED": 10, "CANCELLED": 11}
+NOT_KEPT = "printed were not kept"
 NOT_ARRIVED = "the rest of the output has not arrived"
 LINE = re.compile(r"^L (\S+) (\d+) (\d+) (\d+) (x*)$")
 
@@ -119,7 +120,7 @@ class Checks:
         expected = ("SUCCEEDED", "CANCELLED", job.cause) if last else ()
         if cause in expected or (cause in USER_CAUSES and job.user_failures) or (cause == "SIGNALED" and job.sturdy):
             return
-        if not self.timeline.excuses(cause, nodes, wall(attempt["ended"])):
+        if not self.timeline.excuses(cause, nodes, wall(attempt["placed"]), wall(attempt["ended"])):
             self.say(f"{name} ended with {cause} and nothing had happened there: {attempt['message']}")
 
     def success(self, job, where, attempt, notes):
@@ -193,21 +194,25 @@ class Checks:
         self.say(f"every job is over and these live: {left} {living}")
 
     # --- output -------------------------------------------------------------------------------------------------------------------
-    def logs(self, job, rng, healed=False):
+    def logs(self, job, rng, until=0):
         """Of a job that succeeded: every line of the last attempt, and of earlier ones a whole beginning. While a link or a disk is
-        in trouble the rest may come later."""
+        in trouble the rest may come later, but not later than `until`."""
         if not job.lines or job.final["state"] != "SUCCEEDED":
             return
         for index in sorted(rng.sample(range(job.tasks), min(job.tasks, 2))):
             for rank in sorted(rng.sample(range(job.world), min(job.world, 2))):
                 name = f"{job.id}_{index}" if job.tasks > 1 else job.id
-                run = self.cluster.gtctl("logs", "-f", name, "--rank", rank, "--attempt", "all", "--stream", "out", "--prefix", "never", timeout=90)
+                command = ("logs", "-f", name, "--rank", rank, "--attempt", "all", "--stream", "out", "--prefix", "never")
+                run = self.cluster.gtctl(*command, timeout=90)
+                while NOT_ARRIVED in run.err and time.time() < until:
+                    run = self.cluster.gtctl(*command, timeout=90)
                 if run.code not in EXIT_CODES.values():
                     self.say(f"{job.key}: gtctl logs {name} exits with {run.code}: {run.err}")
-                complete = healed or NOT_ARRIVED not in run.err
-                if not complete:
+                late = NOT_ARRIVED in run.err and not until
+                if late:
                     self.late.append(job)
-                self.lines(job, f"gtctl logs {name} --rank {rank}", run.out, {(index, rank)} if complete else set())
+                if NOT_KEPT not in run.err:  # a node's disk was full, and the reader is told
+                    self.lines(job, f"gtctl logs {name} --rank {rank}", run.out, set() if late else {(index, rank)})
 
     def lines(self, job, source, text, whole):
         """Numbers of each attempt and rank are 0, 1, 2 ...; of the attempt that succeeded (`whole`: task and rank) all of them."""
@@ -215,8 +220,6 @@ class Checks:
         for line in text.split("\n"):
             match = LINE.match(line)
             if not match:
-                if line.startswith("[gridtrain:") and self.timeline_has_full_disk():
-                    return
                 continue
             task, attempt, rank, i = match[1], int(match[2]), int(match[3]), int(match[4])
             index = int(task.rsplit(".", 1)[1])
@@ -229,20 +232,43 @@ class Checks:
             if got != job.lines:
                 self.say(f"{job.key}: {source}: {got} of {job.lines} lines, attempt {last.get((index, rank))}")
 
-    def timeline_has_full_disk(self):
-        return any(e["kind"].startswith("fill disk") and set(e["targets"]) & set(NODES) for e in self.timeline.entries)
+    # --- the books ----------------------------------------------------------------------------------------------------------------
+    def history(self, job):
+        """One beginning, one end, and each attempt placed once and ended once, in order."""
+        run = self.cluster.gtctl("events", job.id, "-o", "jsonl")
+        events = [json.loads(line) for line in run.out.splitlines()]
+        kinds = [event["kind"] for event in events if event["attempt"] is None]
+        ends = [kind for kind in kinds if kind in FINAL]
+        if kinds[:1] != ["SUBMITTED"] or kinds.count("SUBMITTED") != 1 or len(ends) > job.tasks + (job.tasks > 1) or (job.tasks == 1 and ends != [job.final["state"]]):
+            self.say(f"{job.key} (job {job.id}): its history is {kinds}")
+        for kind in ("PLACED", "ENDED"):
+            numbers = [(e["task_index"], e["attempt"]) for e in events if e["kind"] == kind]
+            if len(set(numbers)) != len(numbers) or sorted(numbers) != sorted(numbers, key=lambda n: (n[0], numbers.index(n))):
+                self.say(f"{job.key} (job {job.id}): {kind} {numbers}")
+
+    def database(self):
+        database = sqlite3.connect(f"file:{self.cluster.dir}/coordinator/coordinator.db?mode=ro", uri=True)
+        try:
+            problems = [row[0] for row in database.execute("PRAGMA integrity_check")]
+            if problems != ["ok"]:
+                self.say(f"the database: {problems[:5]}")
+        finally:
+            database.close()
 
     def followed(self, job):
-        """gtctl logs -f, started while the job ran, over every restart since."""
-        process, path = job.follow
+        """gtctl logs -f or gtctl wait, started while the job ran, over every restart since."""
+        process, path, command = job.follow
         try:
             code = process.wait(60)
         except Exception:
             process.kill()
-            return self.say(f"{job.key} (job {job.id}) is over and gtctl logs -f follows on")
+            return self.say(f"{job.key} (job {job.id}) is over and gtctl {command} goes on")
         wanted = 13 if job.final["cause"] == "TIME_LIMIT" else EXIT_CODES[job.final["state"]]
         if code != wanted:
-            self.say(f"{job.key}: gtctl logs -f exited with {code}, the job ended {job.final}: {path.with_suffix('.err').read_text()}")
-        done = job.lines and job.final["state"] == "SUCCEEDED" and NOT_ARRIVED not in path.with_suffix(".err").read_text()
+            self.say(f"{job.key}: gtctl {command} exited with {code}, the job ended {job.final}: {path.with_suffix('.err').read_text()}")
+        told = path.with_suffix(".err").read_text()
+        if NOT_KEPT in told or command == "wait":
+            return
+        done = job.lines and job.final["state"] == "SUCCEEDED" and NOT_ARRIVED not in told
         self.lines(job, "gtctl logs -f", path.read_text(errors="replace"),
                    {(i, r) for i in range(job.tasks) for r in range(job.world)} if done else set())

@@ -3,22 +3,20 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
-import zlib
 from pathlib import Path
 
 from harness import Cluster, wait_until
 from link import Link, start_loop
 
 NODES = ("w1", "w2", "w3")
+KEEPERS_ON = "w3"  # whose launcher writes no cgroup, and small spool segments
 BEAT, LOST_AFTER = 0.5, 4.0
 MiB = 1 << 20
 DISKS = {"coordinator": 256 * MiB, "w1": 320 * MiB}  # of their own, so that they can be filled
 COORDINATOR = {"beat": "500ms", "node_lost_after": "4s", "retry_backoff": "200ms", "retry_backoff_max": "2s",
                "disk_low": "32MiB", "disk_min": "16MiB"}
-# The third launcher writes no cgroup and small spool segments.
 OTHER_LAUNCHER = '#!/bin/sh\nexec {bin}/gt-launcher "$@" --containment keeper --spool-segment 1MiB\n'
 
 
@@ -44,17 +42,13 @@ class SoakCluster(Cluster):
         other.write_text(OTHER_LAUNCHER.format(bin=self.bin))
         other.chmod(0o755)
         if os.geteuid() == 0:
-            self.mount_disks()
+            for name, size in DISKS.items():
+                self.mount_disk(name, size)
+                self.disks.append(name)
         self.lock, self.closing = threading.RLock(), False
         self.daemons = {}
         loop = start_loop()
         self.links = {name: Link(loop, lambda: self.port) for name in NODES}
-
-    def mount_disks(self):
-        for name, size in DISKS.items():
-            (self.dir / name).mkdir(mode=0o755)
-            if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0755", "soak", self.dir / name]).returncode == 0:
-                self.disks.append(name)
 
     # --- daemons ------------------------------------------------------------------------------------------------------------
     def start(self):
@@ -69,7 +63,7 @@ class SoakCluster(Cluster):
             path.write_text(json.dumps(access))
             path.chmod(0o600)
             options = ["--access", path, "--set", "cpus=4", "--set", "address=127.0.0.1"]
-            if name == "w3":
+            if name == KEEPERS_ON:
                 options += ["--set", f"launcher={self.dir}/other-launcher"]
             self.start_worker(name, *options)
             self.adopt(name, self.processes[name].args)
@@ -135,24 +129,6 @@ class SoakCluster(Cluster):
             self.up(name)
         wait_until("every node is up after the faults", lambda: set(self.nodes_up()) == set(NODES), 30)
 
-    # --- disks --------------------------------------------------------------------------------------------------------------
-    def fill_disk(self, name, leave):
-        with open(self.dir / name / "ballast", "ab") as out:
-            size = 0
-            for step in (8 * MiB, 65536, 4096):  # others write meanwhile
-                try:
-                    while True:
-                        room = os.statvfs(out.fileno())
-                        if room.f_bavail * room.f_frsize < leave + step:
-                            break
-                        os.posix_fallocate(out.fileno(), size, step)
-                        size += step
-                except OSError:
-                    pass
-
-    def free_disk(self, name):
-        (self.dir / name / "ballast").unlink(missing_ok=True)
-
     # --- the end ------------------------------------------------------------------------------------------------------------
     def stop(self, keep=False):
         self.closing = True
@@ -164,14 +140,5 @@ class SoakCluster(Cluster):
         kept = self.dir.with_name(self.dir.name + ".failed")
         if keep:
             shutil.copytree(self.dir, kept, ignore=lambda d, names: [n for n in names if n in ("bin", "ballast") or n.endswith(".sock")])
-        for name in list(self.processes):
-            self.kill(name)
-        for name in NODES:
-            self.end_launcher(name)
-        time.sleep(0.1)
-        for name in self.disks:
-            subprocess.run(["umount", "-l", self.dir / name])
-        for name in NODES:
-            shutil.rmtree(f"/tmp/gt-{zlib.crc32(str(self.dir / name / 'launcher').encode()):08x}", ignore_errors=True)
-        shutil.rmtree(self.dir, ignore_errors=True)
+        super().stop()
         return kept

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster import LOST_AFTER, NODES, MiB
+from cluster import KEEPERS_ON, LOST_AFTER, NODES, MiB
 
 SLACK = LOST_AFTER + 4  # a verdict may come that much after the fault
 
@@ -26,8 +26,9 @@ class Timeline:
         finally:
             entry["to"] = time.time()
 
-    def excuses(self, cause, nodes, at):
-        return any(cause in e["excuses"] and set(e["targets"]) & set(nodes) and e["from"] - 1 <= at <= (e["to"] or at) + SLACK
+    def excuses(self, cause, nodes, begin, end):
+        """Whether a fault on these nodes met the time of an attempt; what came of it may have been told much later."""
+        return any(cause in e["excuses"] and set(e["targets"]) & set(nodes) and e["from"] - 1 <= end and (e["to"] or end) + SLACK >= begin
                    for e in list(self.entries))
 
     def text(self):
@@ -38,7 +39,7 @@ class Timeline:
 
 
 class Faults:
-    KINDS = [("kill_coordinator", 5), ("stop_coordinator", 3), ("kill_worker", 6), ("stop_worker", 4), ("end_worker", 2), ("kill_launcher", 4),
+    KINDS = [("kill_coordinator", 5), ("stop_coordinator", 3), ("kill_worker", 6), ("stop_worker", 4), ("end_worker", 2), ("kill_launcher", 4), ("kill_keeper", 2),
              ("stop_launcher", 3), ("kill_several", 3), ("kill_all", 1), ("kill_rank", 4), ("stop_rank", 3), ("cut_link", 5),
              ("stall_link", 5), ("half_close_link", 3), ("forget_link", 3), ("cut_all_links", 1), ("fill_disk", 3), ("drain_node", 1)]
 
@@ -68,7 +69,7 @@ class Faults:
                     return
                 held.append(target)
             work()
-        except ProcessLookupError:
+        except (ProcessLookupError, FileNotFoundError):
             pass
         except Exception as problem:  # a fault that cannot be made is a fault of the soak
             self.say(f"the fault {name} failed: {problem!r}")
@@ -133,6 +134,22 @@ class Faults:
                 with self.timeline.record("kill launcher", [name], ("INTERNAL",)):
                     os.kill(pid, signal.SIGKILL)
         return {name}, work
+
+    def kill_keeper(self):
+        """One of the processes below a launcher that watch an attempt each, where there are no cgroups."""
+        def work():
+            launcher = self.cluster.find_launcher(KEEPERS_ON)
+            keepers = [pid for pid in self.children(launcher) if self.same_program(pid, launcher)] if launcher else []
+            if keepers:
+                with self.timeline.record("kill keeper", [KEEPERS_ON], ("INTERNAL", "LAUNCH_FAILED")):
+                    os.kill(keepers[-1], signal.SIGKILL)
+        return {KEEPERS_ON}, work
+
+    def children(self, pid):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def same_program(self, one, other):
+        return os.path.samefile(f"/proc/{one}/exe", f"/proc/{other}/exe")
 
     def stop_launcher(self):
         name = self.rng.choice(NODES)

@@ -26,6 +26,7 @@ SLOWNESS = float(os.environ.get("GT_TEST_SLOWNESS", "1"))
 MOST_LIVE = 20          # jobs at a time
 MOST_FOLLOWERS = 4
 MOST_PROBLEMS = 20      # a run that has found so many ends
+SHIPPED_WITHIN = 40     # seconds until a worker notices that its log connection is dead, and some
 READ_GRACE = 14         # a client waits 10 s for the coordinator by itself
 
 
@@ -34,7 +35,7 @@ class Soak:
         self.options, self.start = options, time.time()
         self.problems, self.lock = [], threading.Lock()
         self.timeline = Timeline(self.start)
-        self.cluster = SoakCluster(lambda name, code: self.say(f"{name} ended by itself with {code}: {self.cluster.log(name)[-600:]}"))
+        self.cluster = SoakCluster(self.on_crash)
         self.rng = random.Random(options.seed)
         self.faults = Faults(random.Random(options.seed + 1), self.cluster, self.timeline, self.say)
         self.checks = Checks(self.cluster, self.timeline, self.say)
@@ -46,6 +47,13 @@ class Soak:
         with self.lock:
             self.problems.append(f"{time.time() - self.start:7.2f} {problem}")
             print("PROBLEM", self.problems[-1], flush=True)
+
+    def on_crash(self, name, code):
+        """A daemon has ended and nobody made it; without space for its files it may say so and leave, to be started again."""
+        words = self.cluster.log(name)[-300:]
+        full = any(e["kind"].startswith("fill") and name in e["targets"] and e["to"] is None for e in list(self.timeline.entries))
+        if not (full and code == 1 and ("No space" in words or "disk is full" in words)):
+            self.say(f"{name} ended by itself with {code}: {words}")
 
     # --- clients --------------------------------------------------------------------------------------------------------------
     def coordinator_was_hurt(self):
@@ -66,8 +74,8 @@ class Soak:
                     self.live.append(job)
                 if rng.random() < 0.15:
                     self.repeat(job)
-                if job.tasks == 1 and rng.random() < 0.2:
-                    self.follow(job)
+                if rng.random() < 0.2:
+                    self.follow(job, "wait" if job.tasks > 1 or rng.random() < 0.4 else "logs")
             time.sleep(rng.expovariate(8))
 
     def kill_client(self, job, rng):
@@ -97,15 +105,15 @@ class Soak:
         if run.code == 0 and run.out.strip() != job.id:
             self.say(f"{job.key}: the key gave job {job.id} and then {run.out.strip()}")
 
-    def follow(self, job):
+    def follow(self, job, command):
+        options = {"wait": ["wait", job.id], "logs": ["logs", "-f", job.id, "--prefix", "never", "--stream", "out"]}[command]
         with self.lock:
             if sum(j.follow is not None for j in self.live) >= MOST_FOLLOWERS:
                 return
             path = self.cluster.dir / f"follow-{job.id}.out"
             with open(path, "wb") as out, open(path.with_suffix(".err"), "wb") as err:
-                process = subprocess.Popen([self.cluster.bin / "gtctl", "logs", "-f", job.id, "--prefix", "never", "--stream", "out"],
-                                           stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.cluster.env)
-            job.follow = (process, path)
+                process = subprocess.Popen([self.cluster.bin / "gtctl", *options], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.cluster.env)
+            job.follow = (process, path, command)
             self.counts["followed"] += 1
 
     def cancel_due(self):
@@ -176,14 +184,17 @@ class Soak:
 
     def finish(self):
         self.checks.no_ghosts(10 * SLOWNESS)
+        until = time.time() + SHIPPED_WITHIN * SLOWNESS
         for job in self.checks.late + self.rng.sample(self.done, min(len(self.done), 30)):
-            self.checks.logs(job, self.rng, healed=True)
+            self.checks.logs(job, self.rng, until)
         for i in range(0, len(self.done), 50):
             part = self.done[i:i + 50]
             for job, detail in self.status(part):
                 self.checks.again(job, detail)
         for job in self.rng.sample(self.done, min(len(self.done), 20)):
             self.repeat(job)
+            self.checks.history(job)
+        self.checks.database()
         for glob, jobs in self.by_kind():
             run = self.cluster.gtctl("list", "--all", "--limit", "1000", "--name", glob, "-o", "json")
             if sorted(j["name"] for j in run.json["jobs"]) != sorted(j.key for j in jobs):

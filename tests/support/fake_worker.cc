@@ -163,11 +163,13 @@ void FakeWorker::ReportPhase(const wire::AttemptOrder& order, wire::WirePhase ph
   Flush(&lock);
 }
 
-void FakeWorker::ReportExit(const wire::AttemptOrder& order, int code, const std::string& tail, uint64_t stdout_bytes) {
+void FakeWorker::ReportExit(const wire::AttemptOrder& order, int code, const std::string& tail, uint64_t stdout_bytes,
+                            uint64_t lost_bytes) {
   std::unique_lock lock(mutex_);
   wire::AttemptReport* report = Due(order);
   FillExit(code, tail, report);
   report->mutable_exit()->mutable_ranks(0)->set_stdout_bytes(stdout_bytes);
+  if (lost_bytes != 0) report->mutable_exit()->mutable_ranks(0)->set_lost_bytes(lost_bytes);
   ended_++;
   Flush(&lock);
 }

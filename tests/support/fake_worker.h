@@ -41,7 +41,8 @@ class FakeWorker {
   // The same for orders to stop.
   std::optional<wire::AttemptOrder> TakeStop();
   void ReportPhase(const wire::AttemptOrder& order, wire::WirePhase phase);
-  void ReportExit(const wire::AttemptOrder& order, int code, const std::string& tail = "", uint64_t stdout_bytes = 0);
+  void ReportExit(const wire::AttemptOrder& order, int code, const std::string& tail = "", uint64_t stdout_bytes = 0,
+                  uint64_t lost_bytes = 0);
   void ReportProgress(const wire::AttemptOrder& order, uint64_t step);
   bool WaitForget(const wire::WireUid& uid);  // the coordinator has the exit on disk
   grpc::Status WaitEnd();                     // of the stream

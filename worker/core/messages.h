@@ -44,7 +44,7 @@ struct RankExit {
   int32_t signal = 0;
   bool core_dumped = false;
   Millis started_ms = 0, ended_ms = 0;  // UTC
-  uint64_t stdout_bytes = 0, stderr_bytes = 0;
+  uint64_t stdout_bytes = 0, stderr_bytes = 0, lost_bytes = 0;
   std::string tail, message;
   int64_t peak_memory = 0;
 };

@@ -128,6 +128,7 @@ void Attempt::Launch() {
     SetWhy(EndWhy::kLaunchFailed, StopWhy::kNone, status.message());
     return Finish();
   }
+  if (held_.socket.valid()) OfferPort(held_);  // a keeper's word that rank 0 runs may come later than its bind
   gang_ = context_->containment->Make(&plan_, this);
   gang_->Start(pipes);
   for (Rank& rank : ranks_) {
@@ -205,8 +206,10 @@ void Attempt::OnFailure(uint32_t local_rank) {
   std::string how = exit.signal != 0 ? "was killed by signal " + std::to_string(exit.signal) + " (" + strsignal(exit.signal) +
                                            (exit.core ? ", core dumped)" : ")")
                     : exit.code >= 0 ? "exited with code " + std::to_string(exit.code)
-                                     : "ended in an unknown way";
-  SetWhy(EndWhy::kRankFailed, StopWhy::kNone, "rank " + std::to_string(exit.rank) + " " + how);
+                                     : "ended in an unknown way (the process that watched it was killed)";
+  // Nobody saw how it ended: then it is not known to be the program's fault.
+  bool seen = exit.signal != 0 || exit.code >= 0;
+  SetWhy(seen ? EndWhy::kRankFailed : EndWhy::kLauncherLost, StopWhy::kNone, "rank " + std::to_string(exit.rank) + " " + how);
   stopping_ = StopWhy::kFail;
   if (exited_ < ranks_.size()) BeginStop(start_.fail_grace);
 }
@@ -243,7 +246,8 @@ void Attempt::BeginStop(Millis grace) {
 }
 
 void Attempt::AllExited() {
-  if (step_ == Step::kStopping && record_.why != EndWhy::kRankFailed) return WaitForLeftovers();
+  bool failed = record_.why == EndWhy::kRankFailed || record_.why == EndWhy::kLauncherLost;
+  if (step_ == Step::kStopping && !failed) return WaitForLeftovers();
   if (!why_set_) SetWhy(EndWhy::kCompleted, StopWhy::kNone, "");
   Verify();
 }

@@ -12,14 +12,18 @@
 namespace gt::launcher {
 
 namespace {
-// Kills whatever still names the attempt in its environment; for when no keeper is there to ask.
+// Kills whatever still names the attempt in its environment, and what has come to us from a dead keeper; for when no keeper is
+// there to ask.
 class Sweeper {
  public:
-  Sweeper(const Uid& uid, const std::string& socket) : uid_(uid), socket_(socket) {}
+  Sweeper(const Uid& uid, const std::string& socket, const std::set<pid_t>* keepers)
+      : uid_(uid), socket_(socket), keepers_(keepers) {}
   // True after two looks in a row that found nothing (a process may fork while it is looked at).
   bool Sweep() {
     for (pid_t pid : killed_) waitpid(pid, nullptr, WNOHANG);  // orphans of a dead keeper come to us
     std::vector<ProcessStat> found = ProcessesOfAttempt(uid_, socket_);
+    std::vector<ProcessStat> orphans = DescendantsOf(getpid(), *keepers_);
+    found.insert(found.end(), orphans.begin(), orphans.end());
     for (const ProcessStat& process : found) {
       SignalExactly(process, SIGKILL);
       killed_.push_back(process.pid);
@@ -31,16 +35,21 @@ class Sweeper {
  private:
   Uid uid_;
   std::string socket_;
+  const std::set<pid_t>* keepers_;
   std::vector<pid_t> killed_;
   int clean_ = 0;
 };
 
 class KeeperGang : public Gang {
  public:
-  KeeperGang(Poller* poller, Spawner* spawner, const std::string& socket, const KeeperContainment::Record& record,
-             const GangPlan* plan, GangObserver* observer)
-      : poller_(poller), spawner_(spawner), record_(record), plan_(plan), observer_(observer), sweeper_(plan->uid, socket) {}
-  ~KeeperGang() override { poller_->Remove(&handle_); }
+  KeeperGang(Poller* poller, Spawner* spawner, const std::string& socket, std::set<pid_t>* keepers,
+             const KeeperContainment::Record& record, const GangPlan* plan, GangObserver* observer)
+      : poller_(poller), spawner_(spawner), keepers_(keepers), record_(record), plan_(plan), observer_(observer),
+        sweeper_(plan->uid, socket, keepers) {}
+  ~KeeperGang() override {
+    poller_->Remove(&handle_);
+    if (!reaped_) keepers_->erase(pid_);  // else the pid may be another's by now
+  }
 
   void Start(const std::vector<RankPipes>& pipes) override {
     int pair[2];
@@ -52,6 +61,7 @@ class KeeperGang : public Gang {
     pid_ = fork();
     if (pid_ < 0) return FailToStart(ErrnoStatus(errno, "fork the keeper").message());
     if (pid_ == 0) KeeperMain(other.get(), *plan_, pipes, spawner_);
+    keepers_->insert(pid_);
     living_.assign(pipes.size(), false);
     handle_ = poller_->Add(socket_.get(), EPOLLIN, [this](uint32_t) { TakeReports(); });
     auto stat = StatOf(pid_);
@@ -67,6 +77,7 @@ class KeeperGang : public Gang {
     if (handle_ != 0) return false;  // the keeper lives
     if (!reaped_) reaped_ = waitpid(pid_, nullptr, WNOHANG) == pid_;
     if (!reaped_) return false;
+    keepers_->erase(pid_);
     return said_gone_ || sweeper_.Sweep();
   }
 
@@ -123,6 +134,7 @@ class KeeperGang : public Gang {
 
   Poller* poller_;
   Spawner* spawner_;
+  std::set<pid_t>* keepers_;
   const KeeperContainment::Record& record_;
   const GangPlan* plan_;
   GangObserver* observer_;
@@ -136,8 +148,8 @@ class KeeperGang : public Gang {
 
 class LostKeeperGang : public Gang {
  public:
-  LostKeeperGang(const Uid& uid, const std::string& socket, const ProcessIdentity& keeper)
-      : keeper_(keeper), sweeper_(uid, socket) {}
+  LostKeeperGang(const Uid& uid, const std::string& socket, const std::set<pid_t>* keepers, const ProcessIdentity& keeper)
+      : keeper_(keeper), sweeper_(uid, socket, keepers) {}
   void Start(const std::vector<RankPipes>&) override {}
   void Signal(int) override {}
   void Kill() override { SignalProcess(keeper_, SIGTERM).ok(); }  // it kills all below it; it does so anyway by now
@@ -150,12 +162,12 @@ class LostKeeperGang : public Gang {
 }  // namespace
 
 std::unique_ptr<Gang> KeeperContainment::Make(const GangPlan* plan, GangObserver* observer) {
-  return std::make_unique<KeeperGang>(poller_, spawner_, socket_, record_, plan, observer);
+  return std::make_unique<KeeperGang>(poller_, spawner_, socket_, &keepers_, record_, plan, observer);
 }
 
 std::unique_ptr<Gang> KeeperContainment::Recover(const Uid& uid, const KeeperId& keeper) {
   auto boot = BootId();
-  return std::make_unique<LostKeeperGang>(uid, socket_, ProcessIdentity{keeper.pid, keeper.start_ticks, boot.ok() ? *boot : ""});
+  return std::make_unique<LostKeeperGang>(uid, socket_, &keepers_, ProcessIdentity{keeper.pid, keeper.start_ticks, boot.ok() ? *boot : ""});
 }
 
 }  // namespace gt::launcher

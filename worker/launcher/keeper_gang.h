@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "worker/launcher/gang.h"
@@ -24,6 +25,7 @@ class KeeperContainment : public Containment {
   Poller* poller_;
   Spawner* spawner_;
   std::string socket_;
+  std::set<pid_t> keepers_;  // that live
   Record record_;
 };
 

@@ -169,7 +169,7 @@ enum class EndWhy : uint8_t {
   kTimeLimit,
   kStopAfter,
   kLaunchFailed,   // `message` says what and why; ranks may be empty
-  kLauncherLost,   // exit unknown (launcher restarted)
+  kLauncherLost,   // exit unknown (launcher restarted, or keeper killed)
   kNodeRebooted,   // exit unknown
 };
 const char* Name(EndWhy why);

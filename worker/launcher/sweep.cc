@@ -27,14 +27,14 @@ std::optional<std::string_view> Variable(std::string_view environment, std::stri
 }
 }  // namespace
 
-std::vector<ProcessStat> DescendantsOf(pid_t root) {
+std::vector<ProcessStat> DescendantsOf(pid_t root, const std::set<pid_t>& but) {
   std::vector<ProcessStat> all = ListProcesses(), found;
   std::set<pid_t> family{root};
   // Parents may have higher pids than their children once pids wrap: repeat until nothing is added.
   for (size_t before = 0; before != family.size();) {
     before = family.size();
     for (const ProcessStat& process : all)
-      if (family.count(process.parent) != 0) family.insert(process.pid);
+      if (family.count(process.parent) != 0 && but.count(process.pid) == 0) family.insert(process.pid);
   }
   for (const ProcessStat& process : all)
     if (process.pid != root && family.count(process.pid) != 0 && Living(process)) found.push_back(process);

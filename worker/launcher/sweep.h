@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,8 @@
 
 namespace gt::launcher {
 
-// Every process below `root`, zombies left out.
-std::vector<ProcessStat> DescendantsOf(pid_t root);
+// Every process below `root`, zombies left out; `but` and what is below them too.
+std::vector<ProcessStat> DescendantsOf(pid_t root, const std::set<pid_t>& but = {});
 // SIGKILL to all of them: first stops them one after another, so that none can fork away. Returns how many there were.
 size_t KillDescendants(pid_t root);
 // Every living process whose initial environment holds GT_ATTEMPT_UID=<uid>, but us. With `socket`, those whose GT_SOCKET is

@@ -44,6 +44,7 @@ void ToProto(const RankExit& rank, v1::RankExit* out) {
   out->set_ended_ms(rank.ended_ms);
   out->set_stdout_bytes(rank.stdout_bytes);
   out->set_stderr_bytes(rank.stderr_bytes);
+  if (rank.lost_bytes) out->set_lost_bytes(rank.lost_bytes);
   if (!rank.tail.empty()) out->set_tail(rank.tail);
   if (!rank.message.empty()) out->set_message(rank.message);
   if (rank.peak_memory) out->set_peak_memory(rank.peak_memory);

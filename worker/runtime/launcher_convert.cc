@@ -68,6 +68,7 @@ ExitRecord FromLauncher(launcher::ExitRecord&& record) {
                                   .ended_ms = rank.ended,
                                   .stdout_bytes = SizeOf(rank.stdout_bytes),
                                   .stderr_bytes = SizeOf(rank.stderr_bytes),
+                                  .lost_bytes = SizeOf(rank.lost_bytes),
                                   .tail = std::move(rank.tail),
                                   .message = std::move(rank.message)});
   }

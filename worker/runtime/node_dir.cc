@@ -65,7 +65,7 @@ Result<NodeDir> NodeDir::Open(const std::string& path, const std::string& name, 
 
 void NodeDir::SaveEpoch(Epoch epoch) {
   last_epoch_ = epoch;
-  (void)WriteFile(path_ + "/epoch", std::to_string(epoch.value) + "\n", 0600);
+  (void)WriteFileDurably(path_ + "/epoch", std::to_string(epoch.value) + "\n", 0600);  // on a full disk the old one stays
 }
 
 }  // namespace gt::worker

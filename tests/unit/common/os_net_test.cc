@@ -27,6 +27,8 @@ TEST(Net, AHeldPortIsOutsideTheEphemeralRangeAndNobodyElseCanBindIt) {
   auto [low, high] = EphemeralPortRange();
   EXPECT_TRUE(held->port < low || held->port > high);
   EXPECT_FALSE(CanBind(held->port));
+  OfferPort(*held);
+  EXPECT_TRUE(CanBind(held->port));
   held->socket.Reset();
   EXPECT_TRUE(CanBind(held->port));
 }

@@ -146,6 +146,17 @@ TEST_F(OutputTest, WhatNeverArrivesIsSaidAndNotWaitedForForEver) {
   EXPECT_NE(output.notices[0].find("not arrived"), std::string::npos);
 }
 
+TEST_F(OutputTest, WhatTheNodeCouldNotKeepIsSaid) {
+  Ship(0, "one\n");
+  worker_->ReportExit(order_, 0, "", 4, 96);
+  EXPECT_EQ(Client().Watch(job_)->back().state(), wire::TASK_SUCCEEDED);
+  Output output = Read();
+  EXPECT_EQ(output.text, "one\n");
+  ASSERT_EQ(output.notices.size(), 1u);
+  EXPECT_NE(output.notices[0].find("96 bytes that rank 0 printed were not kept"), std::string::npos);
+  EXPECT_TRUE(output.end);
+}
+
 TEST_F(OutputTest, SurvivesAKillOfTheCoordinator) {
   Ship(0, "kept\n");
   coordinator_.Kill();
