@@ -1,6 +1,7 @@
 #include "cli/args.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 
 #include "cli/exit_code.h"
 #include "cli/session.h"
@@ -37,7 +38,14 @@ class CliArgs : public Args {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   void Number(const std::string& names, std::optional<uint64_t>* value, const std::string& help) override {
-    app_->add_option(names, *value, help)->type_name("N");
+    auto read = [value](const std::string& text) {  // CLI11 would take "-4" for 2^64 - 4
+      uint64_t number = 0;
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (error != std::errc() || end != text.data() + text.size())
+        throw CLI::ValidationError("\"" + Printable(text) + "\" is not a whole number from 0 on");
+      *value = number;
+    };
+    app_->add_option_function<std::string>(names, read, help)->type_name("N");
   }
   void Duration(const std::string& names, std::optional<Millis>* value, const std::string& help) override {
     auto read = [value](const std::string& text) {
@@ -172,9 +180,17 @@ std::unique_ptr<CLI::App> MakeParser(const CommandInfo& command, CommandBody* bo
   return app;
 }
 
-}  // namespace
+// Of a line that cannot be parsed as a whole: in which form its error is to be shown.
+std::optional<std::string> WantedOutput(const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if ((words[i] == "-o" || words[i] == "--output") && i + 1 < words.size()) return words[i + 1];
+    for (std::string_view prefix : {"--output=", "-o"})
+      if (words[i].starts_with(prefix) && words[i].size() > prefix.size()) return words[i].substr(prefix.size());
+  }
+  return std::nullopt;
+}
 
-ParsedCommand ParseCommandLine(const std::vector<std::string>& arguments) {
+ParsedCommand ParseWords(const std::vector<std::string>& arguments) {
   auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   std::vector<std::string> words(arguments.begin(), dashes);
   size_t at = FindCommand(words);
@@ -198,6 +214,14 @@ ParsedCommand ParseCommandLine(const std::vector<std::string>& arguments) {
   } catch (const CLI::Error& e) {
     return Leave(kExitUsage, Printable(e.what()), std::string("gtctl ") + command->name + " --help");
   }
+  return parsed;
+}
+
+}  // namespace
+
+ParsedCommand ParseCommandLine(const std::vector<std::string>& arguments) {
+  ParsedCommand parsed = ParseWords(arguments);
+  if (parsed.body == nullptr) parsed.options.output = WantedOutput(arguments);
   return parsed;
 }
 

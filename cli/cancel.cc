@@ -89,7 +89,7 @@ class CancelCommand : public CommandBody {
     for (const TaskSelector& job : jobs) {
       Result<JobSummary> end = WatchJob(session, client, job, kNever, [](const JobSummary&) { return true; });
       if (!end.ok()) return end.status();
-      session->Note(Outcome(*end));
+      session->Note(Outcome(*end, ToString(job)));
     }
     return OkStatus();
   }

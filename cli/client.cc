@@ -19,6 +19,7 @@ using namespace gridtrain::v1;
 namespace {
 constexpr Millis kFirstRetryPause = 20;
 constexpr Millis kLongestRetryPause = 500;
+constexpr Millis kTellAfter = kSecond;
 constexpr char kService[] = "/gridtrain.v1.JobsService/";
 using google::protobuf::MessageLite;
 }  // namespace
@@ -76,14 +77,16 @@ struct Client::Impl {
   }
 
   Status Call(const char* method, const MessageLite& request, MessageLite* response) {
-    const Millis deadline = ReadClock().mono + timeout;
+    const Millis begun = ReadClock().mono, deadline = begun + timeout;
     Millis pause = kFirstRetryPause;
+    bool told = false;
     while (true) {
       bool answered = false;
       Status status = CallOnce(method, request, deadline, response, [&] { return answered = true; });
       if (status.ok() && !answered) status = Status(Code::kInternal, "the coordinator's answer is empty");
       bool again = status.code() == Code::kUnavailable && ReadClock().mono + pause < deadline;
       if (!again || !Pause(pause)) return status;
+      if (!told && waiting && ReadClock().mono - begun >= kTellAfter) waiting(status), told = true;
       pause = std::min(pause * 2, kLongestRetryPause);
     }
   }
@@ -97,6 +100,7 @@ struct Client::Impl {
 
   std::string address, token;
   const Millis timeout;
+  std::function<void(const Status&)> waiting;
   Fd interrupt;  // readable once interrupted, for good
   std::mutex mutex;
   std::vector<std::unique_ptr<GrpcConnection>> idle;  // under mutex
@@ -111,6 +115,8 @@ void Client::MoveTo(const Access& access) {
   impl_->token = access.token;
   impl_->idle.clear();
 }
+
+void Client::OnWaiting(std::function<void(const Status& why)> waiting) { impl_->waiting = std::move(waiting); }
 
 Status Client::Submit(const SubmitRequest& request, SubmitResponse* response) {
   return impl_->Call("Submit", request, response);
@@ -135,6 +141,13 @@ Status Client::DrainNode(const DrainNodeRequest& request, DrainNodeResponse* res
 }
 Status Client::GetServer(ServerInfo* response) {
   return impl_->Call("GetServer", GetServerRequest(), response);
+}
+
+Status Client::Backup(const BackupRequest& request, DatabaseFile* response) {
+  return impl_->Call("Backup", request, response);
+}
+Status Client::Check(const CheckRequest& request, DatabaseFile* response) {
+  return impl_->Call("Check", request, response);
 }
 
 Status Client::Watch(const WatchRequest& request, Millis until, const SummaryFn& each) {

@@ -23,6 +23,8 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   const std::string& address() const { return address_; }
+  // Called once a call that has waited a second for the coordinator, on the calling thread.
+  void OnWaiting(std::function<void(const Status& why)> waiting);
   // The coordinator has come back elsewhere. With nothing in flight, on the thread that makes the calls.
   void MoveTo(const Access& access);
 
@@ -34,6 +36,8 @@ class Client {
   Status ListNodes(gridtrain::v1::ListNodesResponse* response);
   Status DrainNode(const gridtrain::v1::DrainNodeRequest& request, gridtrain::v1::DrainNodeResponse* response);
   Status GetServer(gridtrain::v1::ServerInfo* response);
+  Status Backup(const gridtrain::v1::BackupRequest& request, gridtrain::v1::DatabaseFile* response);
+  Status Check(const gridtrain::v1::CheckRequest& request, gridtrain::v1::DatabaseFile* response);
 
   using SummaryFn = std::function<bool(const gridtrain::v1::JobSummary&)>;
   using EventsFn = std::function<bool(const gridtrain::v1::EventBatch&)>;

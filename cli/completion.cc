@@ -25,7 +25,7 @@ bool TakesIds(const std::string& command) {
 
 std::string ExtraWords(const std::string& command) {
   if (command == "nodes") return "list drain undrain";
-  if (command == "server") return "status";
+  if (command == "server") return "status backup check";
   if (command == "completion") return "bash zsh fish";
   return "";
 }

@@ -87,6 +87,7 @@ class EventsCommand : public CommandBody {
     std::string line = FormatTime(event.at_ms()) + "  ";
     if (ids_.empty() && event.job_id() != 0) line += "job " + std::to_string(event.job_id()) + "  ";
     line += Printable(event.kind());
+    if (event.has_task_index()) line += " task " + std::to_string(event.task_index());
     if (event.attempt() != 0) line += " attempt " + std::to_string(event.attempt());
     if (!event.node().empty()) line += " on " + Printable(event.node());
     session->Out(line + (event.text().empty() ? "" : "  " + Printable(event.text())) + "\n");

@@ -160,8 +160,11 @@ struct GrpcCallbacks {
     std::string text(reinterpret_cast<const char*>(value), value_size);
     if (key == ":status") call->http_status = text;
     if (key == "grpc-message") call->message = text;
-    int number = -1;
-    if (key == "grpc-status") std::from_chars(text.data(), text.data() + text.size(), number), call->status = number;
+    if (key == "grpc-status") {
+      int number = -1;
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      call->status = number;
+    }
     return 0;
   }
 

@@ -50,7 +50,12 @@ class LogsCommand : public CommandBody {
     if (detail.summary().array() && !job->index)
       return session->Usage("job " + ToString(*job) + " is an array; name one of its tasks, for example " +
                             ToString(*job) + "_" + std::to_string(ShapeOf(detail.spec()).indices.first));
-    return Print(session, *client, selection, ShapeOf(detail.spec()).world_size);
+    uint32_t ranks = static_cast<uint32_t>(ShapeOf(detail.spec()).world_size);
+    for (uint32_t rank : selection.ranks)
+      if (rank >= ranks)
+        return session->Fail(Status(Code::kNotFound, "job " + ToString(*job) + " has no rank " + std::to_string(rank)),
+                             ranks == 1 ? "its only rank is 0" : "its ranks are 0 to " + std::to_string(ranks - 1));
+    return Print(session, *client, selection, ShapeOf(detail.spec()).world_size, IsFinalJob(detail.summary()));
   }
 
  private:
@@ -80,7 +85,7 @@ class LogsCommand : public CommandBody {
     return !text.empty() && error == std::errc() && end == text.data() + text.size();
   }
 
-  int Print(Session* session, Client* client, const LogSelection& selection, int world_size) const {
+  int Print(Session* session, Client* client, const LogSelection& selection, int world_size, bool over) const {
     LogStyle style;
     style.json = session->output() == Output::kJsonLines;
     style.timestamps = timestamps_;
@@ -91,8 +96,9 @@ class LogsCommand : public CommandBody {
     LogPrinter printer(style, session->io().out);
     if (Status status = PrintLogs(session, client, selection, &printer); !status.ok()) return session->Fail(status);
     if (printer.empty())
-      session->Note("nothing has been printed yet; -f waits for it, gtctl explain " + ToString(selection.job) +
-                    " says why");
+      session->Note(over ? "it printed nothing"
+                         : "nothing has been printed yet; -f waits for it, gtctl explain " + ToString(selection.job) +
+                               " says why");
     return kExitOk;
   }
 

@@ -182,8 +182,8 @@ Json JobJson(const JobSummary& job, Millis now) {
           {"node_names", nodes}};
 }
 
-std::string Outcome(const JobSummary& job) {
-  std::string text = "job " + std::to_string(job.job_id());
+std::string Outcome(const JobSummary& job, const std::string& id) {
+  std::string text = "job " + (id.empty() ? std::to_string(job.job_id()) : id);
   if (!job.name().empty()) text += " (" + Printable(job.name()) + ")";
   switch (job.state()) {
     case TASK_SUCCEEDED:

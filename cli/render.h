@@ -27,7 +27,7 @@ Json JobJson(const gridtrain::v1::JobSummary& job, Millis now);
 Json TimeJson(bool known, Millis utc);  // null when not known
 
 // How a job ended or where it stands, and what to try next: "job 42 failed: exit 1 on gpu-7 (rank 3)".
-std::string Outcome(const gridtrain::v1::JobSummary& job);
+std::string Outcome(const gridtrain::v1::JobSummary& job, const std::string& id = "");  // id: of one task
 std::string NextStep(const gridtrain::v1::JobSummary& job);
 bool IsFinalJob(const gridtrain::v1::JobSummary& job);
 

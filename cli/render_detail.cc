@@ -27,8 +27,8 @@ std::string Wants(const JobSpec& spec) {
   JobShape shape = ShapeOf(spec);
   std::string text = std::to_string(shape.nodes) + (shape.nodes == 1 ? " node" : " nodes") + ", " +
                      std::to_string(shape.ranks_per_node) + (shape.ranks_per_node == 1 ? " rank" : " ranks") +
-                     " each, " + std::to_string(shape.cpus_per_node) + " CPUs";
-  if (shape.gpus_per_node > 0) text += ", " + std::to_string(shape.gpus_per_node) + " GPUs";
+                     " each, " + std::to_string(shape.cpus_per_node) + (shape.cpus_per_node == 1 ? " CPU" : " CPUs");
+  if (shape.gpus_per_node > 0) text += ", " + std::to_string(shape.gpus_per_node) + (shape.gpus_per_node == 1 ? " GPU" : " GPUs");
   if (shape.memory_per_node > 0) text += ", " + FormatBytes(shape.memory_per_node);
   return text;
 }
@@ -100,10 +100,14 @@ std::string Failures(const JobDetail& detail) {
     const AttemptDetail& attempt = task.attempts(task.attempts_size() - 1);
     if (!attempt.has_first_failure()) continue;
     const FailedRank& failed = attempt.first_failure();
-    text += "\nfirst failure: rank " + std::to_string(failed.rank()) + " on " + Printable(failed.node()) + ", " +
-            (failed.signal() != 0 ? "signal " + std::to_string(failed.signal())
-                                  : "exit code " + std::to_string(failed.code())) +
-            (failed.message().empty() ? "" : ": " + Printable(failed.message())) + "\n";
+    std::string how = failed.signal() != 0 ? "signal " + std::to_string(failed.signal())
+                                           : "exit code " + std::to_string(failed.code());
+    // The coordinator's message says where and how by itself.
+    std::string what = failed.message().empty()
+                           ? "rank " + std::to_string(failed.rank()) + " on " + Printable(failed.node()) + ", " + how
+                           : Printable(failed.message());
+    std::string of_task = detail.summary().array() ? " of task " + std::to_string(task.index()) : "";
+    text += "\nfirst failure" + of_task + ": " + what + "\n";
     for (const std::string& line : failed.last_lines()) text += "  | " + Printable(line) + "\n";
   }
   return text;

@@ -1,4 +1,4 @@
-// gtctl server status: the coordinator itself.
+// gtctl server: the coordinator itself and its database.
 #include "cli/commands.h"
 #include "cli/render.h"
 #include "common/base/units.h"
@@ -9,16 +9,31 @@ namespace {
 
 using namespace gridtrain::v1;
 
+// Reading a large database takes its time.
+constexpr Millis kDatabaseTimeout = 10 * kMinute;
+
 class ServerCommand : public CommandBody {
  public:
-  void Declare(Args* args) override { args->Words("WHAT", &words_, 0, 1, "status"); }
+  void Declare(Args* args) override { args->Words("WHAT", &words_, 0, 2, "status, backup [NAME] or check [NAME]"); }
 
   int Run(Session* session) override {
-    if (!words_.empty() && words_[0] != "status") return session->Usage("server takes status", "gtctl server --help");
+    std::string what = words_.empty() ? "status" : words_[0];
+    bool database = what == "backup" || what == "check";
+    if (!database && (what != "status" || words_.size() > 1))
+      return session->Usage("server takes status, backup [NAME] or check [NAME]", "gtctl server --help");
+    if (database) session->AllowTime(kDatabaseTimeout);
     Result<Client*> client = session->client();
     if (!client.ok()) return session->Fail(client.status());
+    std::string name = words_.size() > 1 ? words_[1] : "";
+    if (what == "backup") return Backup(session, *client, name);
+    if (what == "check") return Check(session, *client, name);
+    return Status(session, *client);
+  }
+
+ private:
+  static int Status(Session* session, Client* client) {
     ServerInfo info;
-    if (Status status = (*client)->GetServer(&info); !status.ok()) return session->Fail(status);
+    if (gt::Status status = client->GetServer(&info); !status.ok()) return session->Fail(status);
     if (session->json()) {
       session->Print({{"schema_version", kSchemaVersion}, {"server", Describe(info)}});
     } else if (!session->quiet()) {
@@ -27,7 +42,35 @@ class ServerCommand : public CommandBody {
     return kExitOk;
   }
 
- private:
+  static int Backup(Session* session, Client* client, const std::string& name) {
+    BackupRequest request;
+    if (!name.empty()) request.set_name(name);
+    DatabaseFile file;
+    if (gt::Status status = client->Backup(request, &file); !status.ok()) return session->Fail(status);
+    return ShowFile(session, file, "backup",
+                    "copied and checked; to restore it, stop the coordinator, move coordinator.db and its -wal and -shm "
+                    "away and copy this file there");
+  }
+
+  static int Check(Session* session, Client* client, const std::string& name) {
+    CheckRequest request;
+    if (!name.empty()) request.set_backup(name);
+    DatabaseFile file;
+    if (gt::Status status = client->Check(request, &file); !status.ok()) return session->Fail(status);
+    return ShowFile(session, file, "check", "whole");
+  }
+
+  static int ShowFile(Session* session, const DatabaseFile& file, const char* what, const std::string& result) {
+    std::string path = Printable(file.path());
+    if (session->json()) {
+      session->Print({{"schema_version", kSchemaVersion}, {what, {{"path", path}, {"bytes", file.bytes()}}}});
+    } else {
+      session->Out(path + "\n");
+      session->Note(HumanBytes(static_cast<int64_t>(file.bytes())) + ", " + result);
+    }
+    return kExitOk;
+  }
+
   static Json Describe(const ServerInfo& info) {
     return {{"version", Printable(info.version())},
             {"protocol", info.protocol()},
@@ -37,7 +80,9 @@ class ServerCommand : public CommandBody {
             {"address", Printable(info.address())},
             {"data_dir", Printable(info.data_dir())},
             {"live_jobs", info.live_jobs()},
-            {"nodes_up", info.nodes_up()}};
+            {"nodes_up", info.nodes_up()},
+            {"disk_free", info.disk_free()},
+            {"disk_note", info.has_disk_note() ? Json(Printable(info.disk_note())) : Json()}};
   }
 
   static void Show(Session* session, const ServerInfo& info) {
@@ -49,7 +94,9 @@ class ServerCommand : public CommandBody {
                  line("data", info.data_dir()) +
                  line("up for", HumanDuration(std::max<Millis>(WallMillis() - info.started_ms(), 0))) +
                  line("starts", std::to_string(info.epoch())) + line("live jobs", std::to_string(info.live_jobs())) +
-                 line("nodes up", std::to_string(info.nodes_up())));
+                 line("nodes up", std::to_string(info.nodes_up())) +
+                 line("disk free", HumanBytes(static_cast<int64_t>(info.disk_free()))) +
+                 (info.has_disk_note() ? line("disk", info.disk_note()) : ""));
   }
 
   std::vector<std::string> words_;

@@ -3,6 +3,8 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "common/base/vocabulary.h"
 #include "common/os/file.h"
 #include "common/os/net.h"
@@ -86,6 +88,9 @@ Result<Client*> Session::client() {
   Result<Access> access = FindAccess();
   if (!access.ok()) return access.status();
   client_ = std::make_unique<Client>(*access, timeout());
+  client_->OnWaiting([this](const Status& why) {
+    Progress("waiting for the coordinator at " + Printable(client_->address()) + " (" + why.message() + ")");
+  });
   return client_.get();
 }
 
@@ -140,8 +145,13 @@ int Session::Fail(const Status& status, std::string hint) const {
 std::string Session::UserName() const {
   for (const char* name : {"USER", "LOGNAME"})
     if (std::string user = io_.Variable(name); !user.empty()) return user;
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry ? entry->pw_name : std::to_string(::geteuid());
+  std::unique_ptr<FILE, int (*)(FILE*)> users(std::fopen("/etc/passwd", "re"), std::fclose);
+  while (users) {
+    const passwd* entry = ::fgetpwent(users.get());
+    if (!entry) break;
+    if (entry->pw_uid == ::geteuid()) return entry->pw_name;
+  }
+  return std::to_string(::geteuid());
 }
 
 }  // namespace gt

@@ -28,7 +28,9 @@ class Session {
   Output output() const { return output_; }
   bool json() const { return output_ == Output::kJson || output_ == Output::kJsonLines; }
   bool quiet() const { return options_.quiet; }
-  Millis timeout() const { return options_.timeout.value_or(kDefaultTimeout); }
+  Millis timeout() const { return options_.timeout.value_or(default_timeout_); }
+  // For requests that take longer by nature. Before client().
+  void AllowTime(Millis time) { default_timeout_ = time; }
   TableStyle style() const;
 
   // The client of the coordinator that the options, the environment and the access files name; made once.
@@ -58,6 +60,7 @@ class Session {
   GlobalOptions options_;
   std::vector<std::string> rest_;
   Output output_ = Output::kTable;
+  Millis default_timeout_ = kDefaultTimeout;
   std::unique_ptr<Client> client_;
 };
 

@@ -34,6 +34,7 @@ class WaitCommand : public CommandBody {
  private:
   int Wait(Session* session) {
     InterruptGuard guard;
+    if (timeout_) session->AllowTime(std::min(*timeout_, kDefaultTimeout));
     Result<Client*> client = session->client();
     if (!client.ok()) return session->Fail(client.status());
     guard.Attach(*client);

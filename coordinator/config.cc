@@ -121,6 +121,7 @@ CoordinatorOptions OptionsOf(const gridtrain::v1::CoordinatorConfig& config) {
   options.disk_low = config.disk_low();
   options.disk_min = config.disk_min();
   options.log_retention = config.log_retention();
+  options.history_retention = config.history_retention();
   return options;
 }
 

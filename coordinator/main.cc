@@ -2,6 +2,7 @@
 #include <absl/synchronization/mutex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -34,8 +35,17 @@ sigset_t BlockStopSignals() {
 // Debian builds abseil with its search for deadlocks switched on, and gRPC pays for it at every lock.
 void StopSearchingDeadlocks() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
+// A connection is a file, and a large fleet has more than the 1,024 that a shell allows.
+void AllowManyConnections() {
+  rlimit files = {};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int Run(const gridtrain::v1::CoordinatorConfig& config) {
   StopSearchingDeadlocks();
+  AllowManyConnections();
   sigset_t stop = BlockStopSignals();
   auto log = gt::Log::Open(static_cast<gt::LogLevel>(config.log().level()), config.log().file());
   if (!log.ok()) return Fail(log.status(), kExitFailed);

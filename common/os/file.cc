@@ -139,6 +139,12 @@ Status RemoveFile(const std::string& path) {
   return ErrnoStatus(errno, path);
 }
 
+Result<uint64_t> FileSize(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
+  return static_cast<uint64_t>(info.st_size);
+}
+
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 std::string DirectoryOf(const std::string& path) {

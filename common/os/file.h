@@ -39,6 +39,7 @@ Result<std::vector<std::string>> ListDirectory(const std::string& path);
 // ok too when it was not there.
 Status RemoveFile(const std::string& path);
 bool Exists(const std::string& path);
+Result<uint64_t> FileSize(const std::string& path);
 std::string DirectoryOf(const std::string& path);  // "a/b" -> "a", "b" -> "."
 
 // An exclusive flock(2) on `path` (made when missing), held until the Fd closes, also by a crash.

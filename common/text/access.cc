@@ -43,13 +43,14 @@ Status WriteAccess(const std::string& path, const Access& access) {
 Result<Access> ReadAccess(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
-  if ((info.st_mode & 077) != 0)
-    return Status(Code::kPermissionDenied,
-                  path + " holds a token, but others than its owner may read it; run: chmod 600 " + path);
+  if (!S_ISREG(info.st_mode)) return Status(Code::kInvalidArgument, path + " is not a file; the access file is DIR/access");
   GT_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kMaxAccessBytes));
   nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object())
     return Status(Code::kDataLoss, path + " is not an access file: it should be JSON with address and token");
+  if ((info.st_mode & 077) != 0)
+    return Status(Code::kPermissionDenied,
+                  path + " holds a token, but others than its owner may read it; run: chmod 600 " + path);
   Access access;
   access.address = TextOf(json, "address");
   access.token = TextOf(json, "token");

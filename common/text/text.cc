@@ -107,6 +107,8 @@ bool IsUtf8(std::string_view bytes) {
   return true;
 }
 
+bool IsNodeName(std::string_view name) { return !name.empty() && name.size() <= 100 && IsPrintable(name); }
+
 bool IsPrintable(std::string_view bytes) {
   while (!bytes.empty()) {
     Decoded one = DecodeOne(bytes);

@@ -18,6 +18,8 @@ bool IsUtf8(std::string_view bytes);
 std::string Printable(std::string_view bytes);
 // True where Printable() would change nothing.
 bool IsPrintable(std::string_view bytes);
+// What a node may be called: 1 to 100 printable bytes.
+bool IsNodeName(std::string_view name);
 
 // Columns that `text` takes on a terminal: 2 for wide characters, 0 for combining ones.
 size_t DisplayWidth(std::string_view text);

@@ -4,9 +4,17 @@
 #include "coordinator/core/transitions.h"
 
 namespace gt::apply {
+namespace {
+// Around each change of what is free. Lost nodes are not listed: their names may pile up for months.
+void Unlist(ClusterState* s, const Node& node) { s->spare.erase(SpareOf(node)); }
+void List(ClusterState* s, const Node& node) {
+  if (node.state != NodeState::kLost) s->spare.insert(SpareOf(node));
+}
+}  // namespace
 
 void Take(ClusterState* s, const Attempt& attempt, const Member& member) {
   Node& node = At(s->nodes, member.node);
+  Unlist(s, node);
   node.held.insert(attempt.uid);
   node.cpus_free -= attempt.cpus;
   node.memory_free -= attempt.memory;
@@ -16,11 +24,13 @@ void Take(ClusterState* s, const Attempt& attempt, const Member& member) {
     gpu.user = attempt.uid;
     node.gpus_free--;
   }
+  List(s, node);
 }
 
 void Release(ClusterState* s, const Attempt& attempt, const Member& member) {
   Node& node = At(s->nodes, member.node);
   GT_ASSERT(node.held.erase(attempt.uid) == 1);
+  Unlist(s, node);
   node.cpus_free += attempt.cpus;
   node.memory_free += attempt.memory;
   for (Gpu& gpu : node.gpus) {
@@ -28,14 +38,17 @@ void Release(ClusterState* s, const Attempt& attempt, const Member& member) {
     gpu.user = {};
     node.gpus_free++;
   }
+  List(s, node);
   s->placement_version++;
 }
 
 void RecountNode(ClusterState* s, Node* node) {
+  Unlist(s, *node);
   node->cpus_free = node->inventory.cpus;
   node->memory_free = node->inventory.memory;
   node->gpus = node->inventory.gpus;
   node->gpus_free = static_cast<int32_t>(node->gpus.size());
+  List(s, *node);
   std::set<Uid> held = std::move(node->held);
   node->held.clear();
   for (const Uid& uid : held) {
@@ -98,6 +111,7 @@ void On(ClusterState* s, const NodeStale& e) {
 
 void On(ClusterState* s, const NodeLost& e) {
   Node& node = At(s->nodes, e.node);
+  Unlist(s, node);
   kNodeTable.Move(&node.state, NodeState::kLost);
   node.connected = node.snapshot_complete = false;
   node.stale.clear();

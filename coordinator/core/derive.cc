@@ -53,6 +53,7 @@ void Derive(ClusterState* state, const Policy& policy, Now now) {
   state->keys.clear();
   state->node_names.clear();
   state->ready.clear();
+  state->spare.clear();
   state->timers.clear();
   state->sweeping.clear();
   state->listening_since = now.mono;

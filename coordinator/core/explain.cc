@@ -130,9 +130,25 @@ uint32_t CountAhead(const ClusterState& state, const Job& job) {
 
 }  // namespace
 
-std::string Reason(const ClusterState& state, const Policy& policy, JobId id, Now now) {
+namespace {
+
+std::string NextTryLine(const Task& task, Now now) {
+  return "attempt " + std::to_string(task.attempts) + " ended with " + std::string(Name(task.cause)) + "; the next starts " + In(task.not_before, now);
+}
+
+// `task`: nullptr when it was never placed.
+std::string ReasonOfTask(const ClusterState& state, const Policy& policy, const Job& job, const Task* task, Now now) {
+  if (task != nullptr && task->state == TaskState::kActive) return AttemptLine(state, policy, *state.FindAttempt(task->attempt), now);
+  if (job.cancel_requested) return "being cancelled";
+  return task != nullptr && task->not_before != 0 ? NextTryLine(*task, now) : WaitLine(state, policy, job, now);
+}
+
+}  // namespace
+
+std::string Reason(const ClusterState& state, const Policy& policy, JobId id, Now now, std::optional<uint32_t> index) {
   const Job* job = state.FindJob(id);
   if (job == nullptr) return "";
+  if (index) return ReasonOfTask(state, policy, *job, state.FindTask({id, *index}), now);
   if (job->counts.active > 0) {
     for (uint32_t index : job->live_tasks) {
       const Task* task = state.FindTask({id, index});
@@ -142,17 +158,16 @@ std::string Reason(const ClusterState& state, const Policy& policy, JobId id, No
   if (job->cancel_requested) return "being cancelled";
   if (!job->HasUnplaced()) {
     const Task* task = FirstWaiting(state, *job);
-    if (task != nullptr && task->not_before != 0)
-      return "attempt " + std::to_string(task->attempts) + " ended with " + std::string(Name(task->cause)) + "; the next starts " + In(task->not_before, now);
+    if (task != nullptr && task->not_before != 0) return NextTryLine(*task, now);
   }
   return WaitLine(state, policy, *job, now);
 }
 
-Explanation Explain(const ClusterState& state, const Policy& policy, JobId id, Now now) {
-  Explanation explanation{.headline = Reason(state, policy, id, now)};
+Explanation Explain(const ClusterState& state, const Policy& policy, JobId id, Now now, std::optional<uint32_t> index) {
+  Explanation explanation{.headline = Reason(state, policy, id, now, index)};
   const Job* job = state.FindJob(id);
   if (job == nullptr) return explanation;
-  const Task* task = FirstLive(state, *job);
+  const Task* task = index ? state.FindTask({id, *index}) : FirstLive(state, *job);
   if (task != nullptr && task->state == TaskState::kActive) {
     const Attempt& attempt = *state.FindAttempt(task->attempt);
     Millis deadline = attempt.phase == AttemptPhase::kStopping ? attempt.stop_deadline : attempt.deadline;
@@ -161,7 +176,8 @@ Explanation Explain(const ClusterState& state, const Policy& policy, JobId id, N
     explanation.until = task->not_before;
     explanation.details.push_back("last attempt: " + task->message);
   }
-  if (job->counts.queued > 0 && !job->cancel_requested) {
+  bool waits = index ? task == nullptr || task->state == TaskState::kQueued : job->counts.queued > 0;
+  if (waits && !job->cancel_requested) {
     for (std::string& line : Details(state, job->shape, HeardSince(policy, now))) explanation.details.push_back(std::move(line));
     explanation.ahead = CountAhead(state, *job);
   }

@@ -19,10 +19,14 @@ struct Describer {
     for (const Member& member : attempt.members) names += (names.empty() ? "" : ", ") + NodeName(member.node);
     return names;
   }
+  std::optional<uint32_t> IndexOf(TaskId task) const {
+    const Job* job = state.FindJob(task.job);
+    return job != nullptr && job->array ? std::optional<uint32_t>(task.index) : std::nullopt;
+  }
   HistoryLine OfAttempt(const Uid& uid, std::string kind, std::string text) const {
     const Attempt& attempt = *state.FindAttempt(uid);
     std::string node = attempt.members.size() == 1 ? NodeName(attempt.members[0].node) : "";
-    return {attempt.task.job, attempt.task.index, attempt.number, std::move(kind), std::move(node), std::move(text)};
+    return {attempt.task.job, IndexOf(attempt.task), attempt.number, std::move(kind), std::move(node), std::move(text)};
   }
   HistoryLine OfNode(NodeId id, std::string kind, std::string text) const {
     return {.kind = std::move(kind), .node = NodeName(id), .text = std::move(text)};
@@ -67,7 +71,7 @@ struct Describer {
   Line operator()(const TaskRequeued& e) const {
     const Task& task = *state.FindTask(e.task);
     std::string wait = e.not_before_wall == 0 ? "now" : "in " + HumanDuration(e.not_before_wall - e.at_wall + kSecond - 1);
-    return HistoryLine{.job = e.task.job, .task_index = e.task.index, .attempt = task.attempts, .kind = "REQUEUED", .text = "next attempt " + wait};
+    return HistoryLine{.job = e.task.job, .task_index = IndexOf(e.task), .attempt = task.attempts, .kind = "REQUEUED", .text = "next attempt " + wait};
   }
   Line operator()(const TaskFinished& e) const {
     const Job& job = *state.FindJob(e.task.job);

@@ -9,7 +9,7 @@ namespace gt {
 
 struct HistoryLine {
   JobId job;
-  uint32_t task_index = 0;
+  std::optional<uint32_t> task_index;   // of an array, where the line is about one task
   uint32_t attempt = 0;      // 0: not about one
   std::string kind;          // "PLACED"
   std::string node;

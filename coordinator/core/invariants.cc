@@ -63,6 +63,7 @@ std::string CheckNode(const ClusterState& state, const Node& node) {
     if (gpu.user.empty() == used.contains(gpu.uuid)) return "GPU " + gpu.uuid + " of node " + node.name + " has the wrong user";
     gpus_free += gpu.user.empty();
   }
+  if (state.spare.contains(SpareOf(node)) == (node.state == NodeState::kLost)) return "node " + node.name + ": is not where it belongs among all";
   return gpus_free == node.gpus_free ? "" : "node " + node.name + ": free GPUs are miscounted";
 }
 
@@ -97,6 +98,8 @@ std::string CheckAll(const ClusterState& state, const Map& map, std::string (*ch
 }  // namespace
 
 std::string BrokenInvariant(const ClusterState& state) {
+  auto listed = std::count_if(state.nodes.begin(), state.nodes.end(), [](const auto& n) { return n.second.state != NodeState::kLost; });
+  if (state.spare.size() != static_cast<size_t>(listed)) return "a node is listed more than once";
   for (const std::string& broken :
        {CheckAll(state, state.jobs, CheckJob), CheckAll(state, state.tasks, CheckTask), CheckAll(state, state.attempts, CheckAttempt),
         CheckAll(state, state.nodes, CheckNode), CheckReady(state)})

@@ -221,6 +221,15 @@ struct Timer {
   auto operator<=>(const Timer&) const = default;
 };
 
+// A node's place among all: least to spare first; nodes without free GPUs before nodes with.
+struct SpareKey {
+  int32_t gpus = 0, cpus = 0;
+  int64_t memory = 0;
+  NodeId node;
+  auto operator<=>(const SpareKey&) const = default;
+};
+inline SpareKey SpareOf(const Node& node) { return {node.gpus_free, node.cpus_free, node.memory_free, node.id}; }
+
 struct ClusterState {
   std::string cluster_id;
   Epoch epoch;
@@ -235,6 +244,7 @@ struct ClusterState {
 
   // Indices over the above, kept by Apply.
   std::map<int32_t, std::map<Shape, Bucket>, std::greater<>> ready;  // priority, high first
+  std::set<SpareKey> spare;                          // every node that is not lost
   std::set<Timer> timers;
   std::set<JobId> sweeping;                          // cancelled jobs whose unplaced tasks are not yet counted off
   uint64_t placement_version = 1;                    // rises when something became free or ready: placement has work

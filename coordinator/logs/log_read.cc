@@ -76,22 +76,27 @@ bool AtEnd(const AttemptLog& log, const LogSelection& selection, const LogCursor
   return true;
 }
 
+// Only then there is something to merge, and to look ahead for.
+bool HasSeveral(const AttemptLog& log, const LogSelection& selection) {
+  return std::count_if(log.streams.begin(), log.streams.end(), [&](const LogStream& from) { return selection.Has(from); }) > 1;
+}
+
 }  // namespace
 
 Result<std::vector<LogPiece>> LogStore::ReadMerged(const Uid& uid, const LogSelection& selection, LogCursors* cursors,
                                                   size_t limit) {
   limit = std::clamp<size_t>(limit, 1, kMaxRead);
-  size_t window = std::max(kMergeWindow, limit * 2);
   GT_ASSIGN_OR_RETURN(std::shared_ptr<AttemptLog> log, impl_->Get(uid));
   std::vector<LogPiece> pieces;
   LogCursors seen = *cursors;
-  size_t collected = 0;
+  size_t collected = 0, window = 0;
   // A wanted stream may be rare among others: after each stretch without a find, look up where it goes on.
-  for (bool more = true; more && collected < window;) {
+  for (bool more = true; more && (pieces.empty() || collected < window);) {
     logs::ReadPlan plan;
     {
       std::lock_guard lock(impl_->mutex);
       if (AtEnd(*log, selection, seen)) break;
+      window = HasSeveral(*log, selection) ? std::max(kMergeWindow, limit * 2) : limit;
       plan = logs::PlanRead(*log, selection, seen);
     }
     FrameReader reader(std::move(plan));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "common/os/clock.h"
 #include "common/os/file.h"
@@ -26,6 +27,16 @@ struct IndexHeader {
 };
 static_assert(sizeof(IndexHeader) == 40 && sizeof(IndexEntry) == 24 && std::endian::native == std::endian::little,
               "the index is mapped as it lies on disk");
+
+const IndexEntry* EntriesOf(const void* map) {
+  return reinterpret_cast<const IndexEntry*>(static_cast<const char*>(map) + sizeof(IndexHeader));
+}
+
+// What looking up relies on.
+bool AreSound(std::span<const IndexEntry> entries, uint64_t log_bytes) {
+  return std::is_sorted(entries.begin(), entries.end()) &&
+         std::all_of(entries.begin(), entries.end(), [&](const IndexEntry& entry) { return entry.position < log_bytes; });
+}
 
 Result<int64_t> SizeOf(const std::string& path) {
   struct stat info;
@@ -69,8 +80,10 @@ Status SealedSegment::Map(const std::string& index_path) {
   std::string_view bytes(static_cast<const char*>(map), static_cast<size_t>(size));
   IndexHeader header;
   std::memcpy(&header, map, sizeof(header));
+  size_t entry_bytes = bytes.size() - sizeof(IndexHeader);
   bool fits = std::memcmp(header.magic, "GTX1", 4) == 0 && header.crc == Crc32c(bytes.substr(8)) && header.log_bytes == log_bytes &&
-              bytes.size() == sizeof(IndexHeader) + header.count * sizeof(IndexEntry);
+              entry_bytes % sizeof(IndexEntry) == 0 && header.count == entry_bytes / sizeof(IndexEntry) &&
+              AreSound({EntriesOf(map), header.count}, static_cast<uint64_t>(log_bytes));
   if (!fits) {
     munmap(map, bytes.size());
     return bad;
@@ -88,9 +101,7 @@ SealedSegment::~SealedSegment() {
   if (map_ != nullptr) munmap(map_, map_bytes_);
 }
 
-const IndexEntry* SealedSegment::begin() const {
-  return reinterpret_cast<const IndexEntry*>(static_cast<const char*>(map_) + sizeof(IndexHeader));
-}
+const IndexEntry* SealedSegment::begin() const { return EntriesOf(map_); }
 
 std::vector<uint64_t> SealedSegment::Find(const Uid& uid) const {
   std::vector<uint64_t> positions;

@@ -132,7 +132,7 @@ Result<NodeHello> ConvertHello(const wire::NodeReport& report, uint64_t session)
   NodeHello out;
   out.session = session;
   out.name = in.node_name();
-  if (out.name.empty() || out.name.size() > 100 || !IsPrintable(out.name)) return Bad("the node's name is empty, too long or not printable");
+  if (!IsNodeName(out.name)) return Bad("the node's name is empty, too long or not printable");
   out.uid = FromWire(in.node_uid());
   if (out.uid.empty()) return Bad("hello without node_uid");
   out.boot_id = Clean(in.boot_id(), kMaxName);

@@ -89,7 +89,12 @@ Status Coordinator::Parts::OpenStore() {
   store_options.on_damage = options.fatal;
   disk = std::make_unique<DiskGuard>(options.data_dir, options.disk_low, options.disk_min);
   if (disk->MakeRoom()) log->Error("no space on the disk: the reserve was freed, so that the coordinator can start");
-  GT_ASSIGN_OR_RETURN(store, Store::Open(options.data_dir + "/coordinator.db", store_options));
+  const std::string database = options.data_dir + "/coordinator.db";
+  // SQLite takes an empty file for a new database; where a coordinator has run before, it is what is left of the old one.
+  Result<uint64_t> size = FileSize(database);
+  if (size.ok() && *size == 0 && Exists(options.data_dir + "/access"))
+    return {Code::kDataLoss, database + " is empty, though a coordinator has run here: put a copy from " + options.data_dir + "/backups in its place, or remove it (and the file access) to begin anew"};
+  GT_ASSIGN_OR_RETURN(store, Store::Open(database, store_options));
   disk->Reserve();
   LogStoreOptions log_options;
   log_options.min_free_bytes = options.disk_low;
@@ -179,7 +184,8 @@ void Coordinator::Parts::MakeServices(ClusterState state) {
   jobs = std::make_unique<JobsService>(std::move(deps));
   ShipDeps ship{logs.get(), log_pool.get(), [this] { return disk->Look(ReadClock().mono) != Space::kEnough; }};
   workers = std::make_unique<WorkerService>(edge.get(), std::move(ship), auth.get());
-  housekeeper = std::make_unique<Housekeeper>(loop.get(), logs.get(), disk.get(), log, options.log_retention);
+  housekeeper = std::make_unique<Housekeeper>(loop.get(), store.get(), logs.get(), disk.get(), log,
+                                              Housekeeper::Retention{options.log_retention, options.history_retention});
 }
 
 Status Coordinator::Parts::Listen() {

@@ -16,7 +16,7 @@ struct CoordinatorOptions {
   std::string listen;                // "127.0.0.1:7411"; port 0: a free one
   Policy policy;
   int64_t disk_low = 0, disk_min = 0;
-  Millis log_retention = 0;
+  Millis log_retention = 0, history_retention = 0;  // 0: for ever
   std::string version;
   // Something is broken for good (a failed commit, a damaged database). The process must end; must not return.
   std::function<void(const Status&)> fatal;

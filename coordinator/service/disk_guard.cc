@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "common/base/units.h"
 #include "common/os/file.h"
 
 namespace gt {
@@ -17,8 +18,18 @@ Space DiskGuard::Look(Millis mono_now) {
   looked_ = mono_now;
   Result<int64_t> free = FreeBytes(dir_);
   if (!free.ok()) return space_.load();  // an odd file system: a write will tell
+  free_ = *free;
   space_ = *free < least_ ? Space::kNone : *free < low_ ? Space::kLow : Space::kEnough;
   return space_.load();
+}
+
+std::string DiskGuard::Note(Millis mono_now) {
+  switch (Look(mono_now)) {
+    case Space::kEnough: return "";
+    case Space::kLow: return "less than disk_low (" + HumanBytes(low_) + ") is free: output waits on the nodes";
+    case Space::kNone: return "less than disk_min (" + HumanBytes(least_) + ") is free: output waits on the nodes, and no new jobs are taken";
+  }
+  return "";
 }
 
 void DiskGuard::Reserve() {

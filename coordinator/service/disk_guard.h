@@ -18,6 +18,9 @@ class DiskGuard {
 
   // Looks again when the last look is older than a second.
   Space Look(Millis mono_now);
+  int64_t free() const { return free_.load(); }  // bytes at the last look
+  // What is refused or paused now, for people; empty: nothing.
+  std::string Note(Millis mono_now);
   // Makes the reserve (again) when there is plenty of space; best effort.
   void Reserve();
   // Frees it; false when there was none.
@@ -33,6 +36,7 @@ class DiskGuard {
   std::mutex mutex_;
   std::atomic<Millis> looked_{-kHour};
   std::atomic<Space> space_{Space::kEnough};
+  std::atomic<int64_t> free_{0};
 };
 
 }  // namespace gt

@@ -10,7 +10,7 @@ void FillEvent(const HistoryEntry& entry, wire::EventLine* out) {
   out->set_seq(entry.seq);
   out->set_at_ms(entry.at_wall);
   out->set_job_id(entry.line.job.value);
-  out->set_task_index(entry.line.task_index);
+  if (entry.line.task_index) out->set_task_index(*entry.line.task_index);
   if (entry.line.attempt != 0) out->set_attempt(entry.line.attempt);
   out->set_kind(entry.line.kind);
   out->set_node(entry.line.node);
@@ -56,7 +56,7 @@ Result<Pumped> EventStream::Next(wire::EventBatch* message) {
     }
     after_seq_ = entries.back().seq;
     for (const HistoryEntry& entry : entries)
-      if (!request_.has_task_index() || entry.line.task_index == request_.task_index()) FillEvent(entry, message->add_events());
+      if (!request_.has_task_index() || entry.line.task_index.value_or(request_.task_index()) == request_.task_index()) FillEvent(entry, message->add_events());
   }
   return Pumped::kMessage;
 }

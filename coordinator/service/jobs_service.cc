@@ -62,6 +62,9 @@ grpc::ServerUnaryReactor* JobsService::GetServer(Context* context, const wire::G
       counts->first = view.state.jobs.size();
       for (const auto& [id, node] : view.state.nodes) counts->second += node.state == NodeState::kUp;
     }));
+    std::string note = deps_.disk->Note(deps_.clock().mono);
+    response->set_disk_free(static_cast<uint64_t>(deps_.disk->free()));
+    if (!note.empty()) response->set_disk_note(note);
     response->set_live_jobs(counts->first);
     response->set_nodes_up(counts->second);
     return OkStatus();

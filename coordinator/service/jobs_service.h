@@ -51,6 +51,8 @@ class JobsService final : public wire::JobsService::CallbackService {
   grpc::ServerUnaryReactor* ListNodes(Context*, const wire::ListNodesRequest*, wire::ListNodesResponse*) override;
   grpc::ServerUnaryReactor* DrainNode(Context*, const wire::DrainNodeRequest*, wire::DrainNodeResponse*) override;
   grpc::ServerUnaryReactor* GetServer(Context*, const wire::GetServerRequest*, wire::ServerInfo*) override;
+  grpc::ServerUnaryReactor* Backup(Context*, const wire::BackupRequest*, wire::DatabaseFile*) override;
+  grpc::ServerUnaryReactor* Check(Context*, const wire::CheckRequest*, wire::DatabaseFile*) override;
   grpc::ServerWriteReactor<wire::JobSummary>* Watch(Context*, const wire::WatchRequest*) override;
   grpc::ServerWriteReactor<wire::EventBatch>* Events(Context*, const wire::EventsRequest*) override;
   grpc::ServerWriteReactor<wire::LogChunk>* ReadLogs(Context*, const wire::ReadLogsRequest*) override;

@@ -51,9 +51,9 @@ bool LiveSummary(const ClusterState& state, const Policy& policy, Now now, JobId
     FillSummary(*job, out);
   }
   if (attempt != nullptr) FillFromAttempt(*attempt, NamesOf(state, *attempt), out);
-  if (out->state() == wire::TASK_QUEUED) out->set_reason(Reason(state, policy, id, now));
+  if (out->state() == wire::TASK_QUEUED) out->set_reason(Reason(state, policy, id, now, index));
   if (out->state() == wire::TASK_ACTIVE && attempt != nullptr) out->set_reason(RunningReason(*job, *attempt));
-  if (out->state() == wire::TASK_ACTIVE && attempt == nullptr && out->queued() > 0) out->set_reason(Reason(state, policy, id, now));
+  if (out->state() == wire::TASK_ACTIVE && attempt == nullptr && out->queued() > 0) out->set_reason(Reason(state, policy, id, now, index));
   return true;
 }
 

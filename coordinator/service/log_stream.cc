@@ -3,7 +3,7 @@
 namespace gt {
 namespace {
 
-constexpr size_t kReadBytes = 128u << 10;
+constexpr size_t kReadBytes = 1u << 20;  // of which a merge reads twice as much
 constexpr uint64_t kMaxTailLines = 100'000;
 constexpr Millis kWaitForRest = 5 * kSecond;  // after the end, for output that is still on its way
 

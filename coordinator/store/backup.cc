@@ -9,18 +9,32 @@
 namespace gt {
 namespace {
 
-// The newest *.db in <directory of path>/backups.
+std::string BackupsOf(const std::string& path) {
+  std::string dir = DirectoryOf(path);
+  return dir.ends_with("/backups") ? dir : dir + "/backups";
+}
+
+// Only the look of one: whether it is whole, a check tells.
+bool LooksWhole(const std::string& path) {
+  Result<Fd> file = OpenFile(path, O_RDONLY);
+  if (!file.ok()) return false;
+  Result<std::string> begin = ReadAt(file->get(), 0, 16);
+  return begin.ok() && *begin == std::string_view("SQLite format 3\0", 16);
+}
+
+// The newest *.db among the backups beside `path`, itself excepted.
 std::string NewestBackup(const std::string& path) {
-  std::string dir = DirectoryOf(path) + "/backups", newest;
+  std::string dir = BackupsOf(path), newest;
   Result<std::vector<std::string>> names = ListDirectory(dir);
   if (!names.ok()) return "";
   timespec newest_at = {};
   for (const std::string& name : *names) {
     struct stat info;
-    if (!name.ends_with(".db") || stat((dir + "/" + name).c_str(), &info) != 0) continue;
+    std::string candidate = dir + "/" + name;
+    if (!name.ends_with(".db") || candidate == path || !LooksWhole(candidate) || stat(candidate.c_str(), &info) != 0) continue;
     timespec at = info.st_mtim;
     if (newest.empty() || std::pair(at.tv_sec, at.tv_nsec) > std::pair(newest_at.tv_sec, newest_at.tv_nsec)) {
-      newest = dir + "/" + name;
+      newest = candidate;
       newest_at = at;
     }
   }
@@ -78,7 +92,7 @@ Status QuickCheck(sqlite::Database* db, const std::string& path) {
 
 Status Damaged(const std::string& path, const std::string& what) {
   std::string backup = NewestBackup(path);
-  std::string next = backup.empty() ? "no backup lies in " + DirectoryOf(path) + "/backups"
+  std::string next = backup.empty() ? "no other backup lies in " + BackupsOf(path)
                                     : "the newest backup is " + backup +
                                           ": move the damaged file (and its -wal and -shm) away and copy it there";
   return {Code::kDataLoss, path + " is damaged (" + what + "); " + next};

@@ -153,7 +153,7 @@ bool ReadInventory(std::string_view blob, Inventory* inventory) {
 
 void AppendLine(const HistoryLine& line, std::string* blob) {
   Writer w(std::move(*blob));
-  w.Int(uint64_t{line.task_index} << 32 | line.attempt);
+  w.Int((line.task_index ? uint64_t{*line.task_index} + 1 : 0) << 32 | line.attempt);
   w.String(line.kind);
   w.String(line.node);
   w.String(line.text);
@@ -165,7 +165,7 @@ bool ReadLines(std::string_view blob, std::vector<HistoryLine>* lines) {
   while (r.more()) {
     HistoryLine& line = lines->emplace_back();
     uint64_t of = r.Int();
-    line.task_index = static_cast<uint32_t>(of >> 32);
+    if (of >> 32 != 0) line.task_index = static_cast<uint32_t>((of >> 32) - 1);
     line.attempt = static_cast<uint32_t>(of);
     line.kind = r.String();
     line.node = r.String();

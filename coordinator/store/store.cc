@@ -10,6 +10,7 @@
 #include "common/os/random.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/checkpointer.h"
+#include "coordinator/store/expire.h"
 #include "coordinator/store/queries.h"
 #include "coordinator/store/read_pool.h"
 #include "coordinator/store/schema.h"
@@ -105,7 +106,7 @@ Result<sqlite::Database> OpenForWriting(const std::string& path, const StoreOpti
                       sqlite::Database::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, options.vfs));
   sqlite3_busy_timeout(db.get(), 5000);
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA temp_store = MEMORY"));
-  GT_RETURN_IF_ERROR(db.Exec("PRAGMA cache_size = -65536"));
+  GT_RETURN_IF_ERROR(db.Exec("PRAGMA cache_size = -8192"));
   GT_RETURN_IF_ERROR(Migrate(&db, path, cluster_id));
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA wal_autocheckpoint = 0"));
   GT_RETURN_IF_ERROR(db.Exec("PRAGMA journal_size_limit = " + std::to_string(options.wal_limit_bytes)));
@@ -180,7 +181,9 @@ Result<Job> Store::GetJob(JobId id) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetJob(db, id); });
 }
 Result<std::optional<JobId>> Store::FindKey(const std::string& client_key) {
-  return impl_->FindKey(client_key);
+  Result<std::optional<JobId>> found = impl_->FindKey(client_key);
+  if (!found.ok()) return impl_->Judge(found.status());
+  return found;
 }
 Result<std::vector<Task>> Store::GetTasks(JobId job, std::optional<uint32_t> index, uint32_t limit) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::GetTasks(db, job, index, limit); });
@@ -203,6 +206,17 @@ Result<std::vector<HistoryEntry>> Store::Events(JobId job, uint64_t after_seq, u
 }
 Result<std::vector<HistoryEntry>> Store::LastEvents(JobId job, uint32_t limit) {
   return impl_->readers.With([&](sqlite::Database* db) { return queries::LastEvents(db, job, limit); });
+}
+
+Result<bool> Store::Expire(Millis before_wall, uint32_t max_rows) {
+  GT_ASSIGN_OR_RETURN(sqlite::Database db, sqlite::Database::Open(impl_->path, SQLITE_OPEN_READWRITE, impl_->options.vfs));
+  GT_RETURN_IF_ERROR(db.Exec("PRAGMA synchronous = FULL"));
+  std::lock_guard lock(impl_->writing);
+  GT_RETURN_IF_ERROR(db.Exec("BEGIN IMMEDIATE"));
+  Result<bool> more = ExpireRows(&db, before_wall, max_rows);
+  if (more.ok()) GT_RETURN_IF_ERROR(db.Exec("PRAGMA incremental_vacuum(1000)"));  // pages go back to the file system
+  GT_RETURN_IF_ERROR(db.Exec(more.ok() ? "COMMIT" : "ROLLBACK"));
+  return more;
 }
 
 Status Store::Backup(const std::string& path) {

@@ -88,6 +88,10 @@ class Store {
   // The newest `limit` of them, oldest first.
   Result<std::vector<HistoryEntry>> LastEvents(JobId job, uint32_t limit);
 
+  // Deletes jobs that ended before `before_wall`, with all that belongs to them, and the cluster's own history of that time: at
+  // most about `max_rows` rows in one transaction, between two commits. True: there is more. Any thread.
+  Result<bool> Expire(Millis before_wall, uint32_t max_rows);
+
   // A whole copy while work goes on; `path` must not exist and appears complete or not at all. Any thread; may take minutes.
   Status Backup(const std::string& path);
   // quick_check on a connection of its own. Any thread; reads the whole file.

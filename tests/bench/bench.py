@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
@@ -25,6 +26,10 @@ def run_ms(argv, env):
 
 def percentile(values, share):
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def millis_of(iso):
+    return datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp() * 1e3
 
 
 class Bench:
@@ -84,18 +89,58 @@ class Bench:
                 cluster.stop()
         self.say("spawn_tasks_per_s", percentile(rates, 0.5), "/s", f"array of {tasks:,} /bin/true, one worker of 64 CPUs, output captured; HyperQueue 800 to 1,067")
 
+    def gang(self, gangs=60):
+        if not self.wants("gang_start_p99_ms"):
+            return
+        cluster = Cluster()
+        try:
+            cluster.start_coordinator()
+            for name in "abcd":
+                cluster.start_worker(name, "--set", "cpus=8")
+            took = []
+            for _ in range(gangs):
+                job = cluster.submit("--wait", "--nodes", "4", "--processes-per-node", "2", "--", "sleep", "0.1")
+                at = {line["kind"]: line["time"] for line in cluster.gtctl("events", job, "-o", "json").json["events"]}
+                took.append(millis_of(at["RUNNING"]) - millis_of(at["SUBMITTED"]))
+            self.say("gang_start_p99_ms", percentile(took, 0.99), "ms", f"submit to the last of 8 ranks running, over 4 workers, idle; p50 {percentile(took, 0.5)}, {gangs} gangs")
+        finally:
+            cluster.stop()
+
+    def logs(self, size=1_000_000_000):
+        if not self.wants("log_mb_per_s"):
+            return
+        cluster = Cluster()
+        try:
+            cluster.start_coordinator()
+            cluster.start_worker("a")
+            line = "x" * 99
+            start = time.perf_counter()
+            job = cluster.submit("--", "sh", "-c", f"yes {line} | head -c {size}")
+            follower = subprocess.Popen([cluster.bin / "gtctl", "logs", job, "-f", "--prefix", "never"], stdout=subprocess.PIPE, env=cluster.env)
+            seen = 0
+            while chunk := os.read(follower.stdout.fileno(), 1 << 20):
+                seen += len(chunk)
+            took = time.perf_counter() - start
+            assert follower.wait() == 0 and seen == size, f"{seen} bytes of {size}"
+            self.say("log_mb_per_s", size / 1e6 / took, "MB/s", "one rank's output to the coordinator's disk and to a follower, nothing lost")
+        finally:
+            cluster.stop()
+
     def programs(self):
         """Figures that a program of our own measures and prints: name, value, unit, what beside."""
         for program, argv, names in (
                 ("spawn_bench", [], ("machine_spawns_per_s", "launcher_spawns_per_s")),
                 ("control_bench", [str(BIN / "gt-coordinator")], ("fdatasync_ms", "durable_submits_per_s_1", "durable_submits_per_s_8", "durable_submits_per_s_64", "batch_submits_per_s",
-                                                                 "noop_tasks_per_s_1", "noop_tasks_per_s_4", "noop_tasks_per_s_16"))):
+                                                                 "noop_tasks_per_s_1", "noop_tasks_per_s_4", "noop_tasks_per_s_16",
+                                                                 "coordinator_cpu_us_per_task_1", "coordinator_cpu_us_per_task_4", "coordinator_cpu_us_per_task_16")),
+                ("scale_bench", [str(BIN / "gt-coordinator")], ("restart_first_dispatch_s", "restart_rss_mb", "list_p99_ms", "fleet_cpu_percent", "fleet_reconnect_s",
+                                                               "endurance_slope_percent", "endurance_p99_percent", "poller_submit_p99_ratio"))):
             if not self.wants(*names) or not (BIN / program).exists():
                 continue
             out = subprocess.run([BIN / program, *argv], capture_output=True, text=True, timeout=600)
             assert out.returncode == 0, f"{program}: {out.stderr}"
             for line in out.stdout.splitlines():
-                if match := re.match(r"(\w+)\s+([\d.]+)\s+(\S+)\s*(.*)", line):
+                if match := re.match(r"(\w+)\s+(-?[\d.]+)\s+(\S+)\s*(.*)", line):
                     self.say(match[1], float(match[2]), match[3], match[4])
 
 
@@ -105,7 +150,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     bench = Bench(set(options.names))
-    for part in (bench.machine, bench.programs, bench.cli, bench.spawn):
+    for part in (bench.machine, bench.programs, bench.cli, bench.spawn, bench.gang, bench.logs):
         part()
     missing = bench.wanted - set(bench.figures)
     if options.json:

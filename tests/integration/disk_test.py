@@ -69,5 +69,16 @@ class FullDisk(ClusterTest):
         return self.cluster.out(job) == "".join(f"{i}\n" for i in range(1, 1001))
 
 
+@unittest.skipUnless(os.getuid() == 0, "only root can mount a small disk")
+class SmallDisk(ClusterTest):
+    """A node with less free space than one segment of the spool."""
+    NODES = ("a",)
+    DISKS = {"a": 48 * MiB}
+
+    def test_what_little_is_printed_is_kept(self):
+        job = self.cluster.submit("--wait", "--", "echo", "hello")
+        self.assertEqual(self.cluster.out(job), "hello\n")
+
+
 if __name__ == "__main__":
     main()

@@ -86,7 +86,7 @@ void Oracle::OnTurn(const Batch& batch, const ClusterState& state, Millis at) {
   judged_mono_ = batch.now.mono;
   for (const HistoryLine& line : batch.history)
     Trace([&] {
-      return "* " + std::to_string(line.job.value) + "_" + std::to_string(line.task_index) + "#" +
+      return "* " + std::to_string(line.job.value) + "_" + std::to_string(line.task_index.value_or(0)) + "#" +
              std::to_string(line.attempt) + " " + line.kind + " " + line.node + " " + line.text;
     });
   for (const Event& event : batch.events) std::visit([&](const auto& e) { Judge(e, state, at); }, event);

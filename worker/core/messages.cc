@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/cut_text.h"
+
 namespace gt::worker {
 namespace {
 
@@ -23,7 +25,7 @@ size_t WireSize(const Progress& progress) {
 void CutTo(std::string* text, size_t limit, bool keep_end) {
   if (text->size() <= limit) return;
   if (keep_end) text->erase(0, text->size() - limit);
-  else text->resize(limit);
+  else text->resize(CutText(*text, limit).size());
 }
 
 }  // namespace

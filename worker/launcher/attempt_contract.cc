@@ -1,6 +1,7 @@
 // The rank contract, as an attempt takes part in it.
 #include <nlohmann/json.hpp>
 
+#include "common/base/cut_text.h"
 #include "worker/launcher/attempt.h"
 
 namespace gt::launcher {
@@ -53,7 +54,7 @@ void Attempt::SendRendezvous(uint32_t local_rank) {
 void Attempt::OnLine(uint32_t local_rank, const RankLine& line) {
   if (!IsForwarded(line.type)) return;
   Rank& rank = ranks_[local_rank];
-  if (line.type == "failure") rank.exit.message = line.message.substr(0, 4096);
+  if (line.type == "failure") rank.exit.message = CutText(line.message, 4096);
   rank.said[line.type] = line.line;
   context_->said({start_.uid, rank.exit.rank, line.line});
   if (line.type != "finished") return;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/cut_text.h"
 #include "common/os/fd.h"
 
 namespace gt::launcher {
@@ -21,10 +22,10 @@ std::string ErrorFileMessage(std::string_view json) {
   if (message == root.end()) return "";
   if (message->is_object()) {
     auto inner = message->find("message");
-    if (inner == message->end() || !inner->is_string()) return "";
-    return inner->get<std::string>().substr(0, kMaxMessage);
+    if (inner == message->end()) return "";
+    message = inner;
   }
-  return message->is_string() ? message->get<std::string>().substr(0, kMaxMessage) : "";
+  return message->is_string() ? std::string(CutText(message->get_ref<const std::string&>(), kMaxMessage)) : "";
 }
 
 std::string TakeErrorFile(const std::string& path) {

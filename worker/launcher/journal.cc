@@ -38,7 +38,7 @@ bool Journal::Apply(std::string_view body, std::map<Uid, JournalEntry>* entries,
   } else if (kind == Kind::kKeeper) {
     KeeperId keeper;
     read(uid, keeper.pid, keeper.start_ticks);
-    if (entries->count(uid) == 0) return read.ok();
+    if (!read.ok() || entries->count(uid) == 0) return read.ok();
     (*entries)[uid].keeper = keeper;
   } else if (kind == Kind::kExit) {
     ExitRecord exit;
@@ -46,30 +46,34 @@ bool Journal::Apply(std::string_view body, std::map<Uid, JournalEntry>* entries,
     uid = exit.uid;
     if (!read.ok() || entries->count(uid) == 0) return read.ok();
     (*entries)[uid].exit = std::move(exit);
-  } else {  // kForget
-    read(uid);
+  } else {
+    if (kind == Kind::kForget) read(uid);
+    if (!read.ok() || kind != Kind::kForget) return read.ok();  // of a kind that this version does not know: nothing
     entries->erase(uid);
     live->erase(uid);
-    return read.ok();
+    return true;
   }
   (*live)[uid] += record;
-  return read.ok();
+  return true;
 }
 
-Status Journal::Open(const std::string& path, std::map<Uid, JournalEntry>* entries) {
-  path_ = path;
-  auto old = ReadFile(path, 1u << 30);
-  if (!old.ok() && old.status().code() != Code::kNotFound) return old.status();
-  std::string_view rest = old.ok() ? std::string_view(*old) : std::string_view();
+void Journal::Replay(std::string_view rest, std::map<Uid, JournalEntry>* entries, std::map<Uid, std::string>* live) {
   while (rest.size() >= kRecordHeader) {
     uint32_t size = 0, crc = 0;
     Reader read(rest);
     read(size, crc);
     if (size == 0 || size > rest.size() - kRecordHeader) break;
     std::string_view body = rest.substr(kRecordHeader, size);
-    if (Crc32(body) != crc || !Apply(body, entries, &live_, rest.substr(0, kRecordHeader + size))) break;
+    if (Crc32(body) != crc || !Apply(body, entries, live, rest.substr(0, kRecordHeader + size))) break;
     rest.remove_prefix(kRecordHeader + size);
   }
+}
+
+Status Journal::Open(const std::string& path, std::map<Uid, JournalEntry>* entries) {
+  path_ = path;
+  auto old = ReadFile(path, 1u << 30);
+  if (!old.ok() && old.status().code() != Code::kNotFound) return old.status();
+  if (old.ok()) Replay(*old, entries, &live_);
   for (const auto& [uid, records] : live_) live_bytes_ += records.size();
   return Rewrite(0);
 }

@@ -45,6 +45,9 @@ class Journal {
   // Reads `path` (made when missing) into *entries. A file that cannot be understood at all counts as empty.
   Status Open(const std::string& path, std::map<Uid, JournalEntry>* entries);
 
+  // What records mean, as far as they are whole: the attempts that are not forgotten, and the records of each.
+  static void Replay(std::string_view bytes, std::map<Uid, JournalEntry>* entries, std::map<Uid, std::string>* live);
+
   // Each takes a place in the file; Write hands all of them to the kernel at once, Sync makes them durable.
   // kResourceExhausted: no space. The last quarter of the file is for everything but starts, so that exits still find room
   // on a full disk.

@@ -26,6 +26,8 @@ namespace gt::launcher {
 
 enum class Stream : uint8_t { kStdout = 1, kStderr = 2 };
 constexpr size_t kSpoolHeader = 48;
+constexpr size_t kMaxSpoolPayload = 256u << 10;              // of a frame
+constexpr uint64_t kMaxStreamOffset = uint64_t{1} << 60;     // the coordinator takes no larger one
 
 struct SpoolFrame {
   Uid uid;
@@ -114,6 +116,7 @@ class SpoolWriter {
   SpoolLimits limits_;
   Fd file_;                        // of the last segment; not valid until something is to be written
   std::vector<Segment> segments_;  // oldest first
+  int64_t segment_room_ = 0;       // of the open one: less than limits_.segment where the disk is nearly full
   uint64_t next_start_ = 0;        // of the next segment while file_ is not valid
   uint64_t flushed_ = 0;
   std::string buffer_;             // frames from flushed_ on
@@ -125,7 +128,7 @@ class SpoolWriter {
 
 // ---- shared by writer and reader ----
 std::string SpoolHeader(const SpoolFrame& frame, size_t payload);
-// Payload bytes, or -1 when these 48 bytes are no header.
+// Payload bytes, at most kMaxSpoolPayload, or -1 when these 48 bytes are no header.
 int64_t ParseSpoolHeader(std::string_view header, SpoolFrame* frame);
 // Starts of the segments in a directory, ascending.
 Result<std::vector<uint64_t>> ListSegments(const std::string& dir);

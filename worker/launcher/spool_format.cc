@@ -32,7 +32,9 @@ int64_t ParseSpoolHeader(std::string_view header, SpoolFrame* frame) {
   Reader read(header);
   read(magic, payload, frame->uid, frame->rank, frame->stream, frame->notice, zero, frame->stream_offset, crc);
   if (magic != kMagic || crc != Crc32(header.substr(0, kChecked))) return -1;
-  return payload;
+  bool possible = payload <= kMaxSpoolPayload && frame->stream_offset <= kMaxStreamOffset &&
+                  (frame->stream == Stream::kStdout || frame->stream == Stream::kStderr);
+  return possible ? int64_t{payload} : -1;
 }
 
 Result<std::vector<uint64_t>> ListSegments(const std::string& dir) {

@@ -13,12 +13,12 @@
 namespace gt::launcher {
 
 namespace {
-constexpr size_t kMaxPayload = 256u << 10;
 constexpr size_t kFlushAt = 1u << 20;
 constexpr uint64_t kRestartGap = 1ull << 34;  // more than the node cap, so nothing acknowledged is named twice
 constexpr Millis kRetry = 1 * kSecond;
 
-int64_t Reserve(const SpoolLimits& limits) { return std::min<int64_t>(64 << 10, limits.segment / 8); }
+int64_t Reserve(int64_t segment) { return std::min<int64_t>(64 << 10, segment / 8); }
+constexpr int64_t kLeastSegment = 64 << 10;  // where less than a whole one is free
 
 // Calls visit(frame, payload size) for each whole frame; returns where they end.
 template <typename Visit>
@@ -69,7 +69,7 @@ void SpoolWriter::Append(const Uid& uid, uint32_t rank, Stream stream, std::stri
   Key key{uid, rank};
   RankState* state = &ranks_[key];
   while (!bytes.empty()) {
-    std::string_view part = bytes.substr(0, kMaxPayload);
+    std::string_view part = bytes.substr(0, kMaxSpoolPayload);
     bytes.remove_prefix(part.size());
     int64_t room = limits_.rank - state->kept[0] - state->kept[1];
     if (room <= 0 || (state->cut && room < limits_.rank / 64)) {
@@ -125,7 +125,7 @@ bool SpoolWriter::MakeRoom(size_t bytes, bool notice, Millis now) {
   auto need = static_cast<int64_t>(bytes + kSpoolHeader);
   if (file_.valid()) {
     int64_t used = segments_.back().size + static_cast<int64_t>(buffer_.size());
-    int64_t limit = limits_.segment - (notice ? 0 : Reserve(limits_));
+    int64_t limit = segment_room_ - (notice ? 0 : Reserve(segment_room_));
     if (used + need <= limit || (used == 0 && !notice)) {
       // A full node stays full until something is acknowledged; only notices still pass.
       if (notice) return true;
@@ -157,11 +157,18 @@ Status SpoolWriter::Roll(Millis now) {
   std::string path = PathOf(start);
   GT_ASSIGN_OR_RETURN(Fd fd, OpenFile(path, O_RDWR | O_CREAT | O_TRUNC, 0600));
   // Space is taken now, so that a disk which fills up meets us here and never in the middle of a segment.
-  if (fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, limits_.segment) != 0 && errno != EOPNOTSUPP) {
+  // On a nearly full disk a smaller segment still keeps what most tasks print.
+  int64_t room = limits_.segment;
+  while (fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, 0, room) != 0 && errno != EOPNOTSUPP) {
     int error = errno;
+    if ((error == ENOSPC || error == EDQUOT) && room / 4 >= kLeastSegment) {
+      room /= 4;
+      continue;
+    }
     unlink(path.c_str());
     return Status(ErrnoStatus(error, "spool").code(), strerror(error));
   }
+  segment_room_ = room;
   GT_RETURN_IF_ERROR(SyncDirectory(dir_));
   file_ = std::move(fd);
   // A segment without a frame names nothing; it only would collide with this one.

@@ -6,6 +6,7 @@
 
 #include "common/os/file.h"
 #include "common/text/access.h"
+#include "common/text/text.h"
 
 namespace gt::worker {
 namespace {
@@ -46,6 +47,8 @@ Result<LoadedConfig> LoadConfig(const ConfigSources& sources) {
   reader.Finish();
   std::vector<FieldProblem> problems;
   CheckGpus(loaded.config, &problems);
+  if (loaded.config.has_node_name() && !IsNodeName(loaded.config.node_name()))
+    problems.push_back({"node_name", "must be 1 to 100 printable characters"});
   reader.Add(problems);
   GT_RETURN_IF_ERROR(reader.status());
   loaded.origins = reader.origins();

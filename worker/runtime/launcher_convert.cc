@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/base/cut_text.h"
+
 namespace gt::worker {
 namespace {
 
@@ -85,7 +87,7 @@ uint64_t Number(const nlohmann::json& object, const char* key) {
 std::string Text(const nlohmann::json& object, const char* key) {
   auto found = object.find(key);
   if (found == object.end() || !found->is_string()) return {};
-  return found->get_ref<const std::string&>().substr(0, kMaxText);
+  return std::string(CutText(found->get_ref<const std::string&>(), kMaxText));
 }
 
 Progress ProgressOf(const nlohmann::json& object) {
@@ -97,7 +99,7 @@ Progress ProgressOf(const nlohmann::json& object) {
   if (metrics == object.end() || !metrics->is_object()) return progress;
   for (const auto& [name, value] : metrics->items()) {
     if (progress.metrics.size() == kMaxMetrics) break;
-    if (value.is_number()) progress.metrics.emplace_back(name.substr(0, kMaxText), value.get<double>());
+    if (value.is_number()) progress.metrics.emplace_back(CutText(name, kMaxText), value.get<double>());
   }
   return progress;
 }

@@ -25,7 +25,7 @@ struct LogShipperOptions {
   Uid node_uid;
   std::string ack_file;              // remembers the acknowledged place over restarts
   size_t batch_bytes = 256 << 10;
-  uint64_t window_bytes = 4 << 20;   // of output sent and not yet acknowledged
+  uint64_t window_bytes = 8 << 20;   // of output sent and not yet acknowledged
 };
 
 class LogShipper {

@@ -6,22 +6,6 @@
 namespace gt {
 namespace {
 
-using ReservedByNode = std::unordered_map<NodeId, Reserved>;
-
-// Least to spare first; nodes without GPUs before nodes with, when none are wanted.
-auto Spare(const Node& node) { return std::tuple(node.gpus_free, node.cpus_free, node.memory_free, node.id); }
-
-void KeepBack(const Turn& turn, const Shape& shape, ReservedByNode* reserved) {
-  for (const auto& [id, node] : turn.state.nodes) {
-    Fit fit = CheckFit(node, shape, {}, HeardSince(turn.policy, turn.now));
-    if (fit != Fit::kYes && fit < Fit::kCpusBusy) continue;
-    Reserved& kept = (*reserved)[id];
-    kept.cpus += shape.cpus;
-    kept.memory += shape.memory;
-    kept.gpus += shape.gpus;
-  }
-}
-
 // A bucket's place in the order of one priority: its first entry.
 struct Head {
   ReadyKey key;
@@ -49,34 +33,57 @@ Attempt MakeAttempt(Turn& turn, const Job& job, uint32_t index, const std::vecto
 }
 
 // Places the head if it fits; false when it does not.
-bool PlaceHead(Turn& turn, const ReadyKey& key, const ReservedByNode& reserved) {
+bool PlaceHead(Turn& turn, const ReadyKey& key, const Blocked& blocked) {
   const Job& job = *turn.state.FindJob(key.job);
   const Task* task = turn.state.FindTask({job.id, key.index});
-  std::vector<NodeId> nodes = ChooseNodes(turn.state, job.shape, task == nullptr ? NodeId{} : task->avoid, reserved,
+  std::vector<NodeId> nodes = ChooseNodes(turn.state, job.shape, task == nullptr ? NodeId{} : task->avoid, blocked,
                                            HeardSince(turn.policy, turn.now));
   if (nodes.size() < static_cast<size_t>(job.shape.nodes)) return false;
   turn.emit(AttemptPlaced{MakeAttempt(turn, job, key.index, nodes)});
   return true;
 }
 
+// What the blocked shapes keep back on a node: each what it needs, where it could start as soon as something is free.
+Reserved KeptBack(const Node& node, const Blocked& blocked, Millis heard_since) {
+  Reserved kept;
+  for (const Shape& shape : blocked) {
+    Fit fit = CheckFit(node, shape, {}, heard_since);
+    if (fit != Fit::kYes && fit < Fit::kCpusBusy) continue;
+    kept.cpus += shape.cpus;
+    kept.memory += shape.memory;
+    kept.gpus += shape.gpus;
+  }
+  return kept;
+}
+
+// From `at` on, the first node with enough free CPUs, memory and GPUs of whatever kind. Skips all nodes with the same free
+// GPUs and too few CPUs at once, so that full nodes cost nothing.
+std::set<SpareKey>::const_iterator NextSpare(const std::set<SpareKey>& spare, std::set<SpareKey>::const_iterator at, const Shape& shape) {
+  while (at != spare.end()) {
+    if (at->gpus < shape.gpus) at = spare.lower_bound({shape.gpus, shape.cpus, shape.memory, {}});
+    else if (at->cpus < shape.cpus) at = spare.lower_bound({at->gpus, shape.cpus, shape.memory, {}});
+    else if (at->memory < shape.memory) at = spare.lower_bound({at->gpus, at->cpus, shape.memory, {}});
+    else break;
+  }
+  return at;
+}
+
 }  // namespace
 
-std::vector<NodeId> ChooseNodes(const ClusterState& state, const Shape& shape, NodeId avoid, const ReservedByNode& reserved,
-                                Millis heard_since) {
-  std::vector<const Node*> fits;
-  for (const auto& [id, node] : state.nodes) {
-    auto kept = reserved.find(id);
-    if (CheckFit(node, shape, kept == reserved.end() ? Reserved{} : kept->second, heard_since) == Fit::kYes) fits.push_back(&node);
-  }
+std::vector<NodeId> ChooseNodes(const ClusterState& state, const Shape& shape, NodeId avoid, const Blocked& blocked, Millis heard_since) {
   size_t wanted = static_cast<size_t>(shape.nodes);
-  if (fits.size() < wanted) return {};
-  auto before = [&](const Node* a, const Node* b) {
-    return std::tuple(a->id == avoid, Spare(*a)) < std::tuple(b->id == avoid, Spare(*b));
-  };
-  std::partial_sort(fits.begin(), fits.begin() + static_cast<long>(wanted), fits.end(), before);
   std::vector<NodeId> chosen;
-  for (size_t i = 0; i < wanted; ++i) chosen.push_back(fits[i]->id);
-  return chosen;
+  bool avoided_fits = false;
+  for (auto at = NextSpare(state.spare, state.spare.begin(), shape); at != state.spare.end() && chosen.size() < wanted;
+       at = NextSpare(state.spare, std::next(at), shape)) {
+    const Node& node = *state.FindNode(at->node);
+    if (CheckFit(node, shape, {}, heard_since) != Fit::kYes) continue;
+    if (!blocked.empty() && CheckFit(node, shape, KeptBack(node, blocked, heard_since), heard_since) != Fit::kYes) continue;
+    if (node.id == avoid) avoided_fits = true;
+    else chosen.push_back(node.id);
+  }
+  if (chosen.size() < wanted && avoided_fits) chosen.push_back(avoid);
+  return chosen.size() < wanted ? std::vector<NodeId>() : chosen;
 }
 
 Millis WaitsForNodes(const ClusterState& state, const Policy& policy, Now now) {
@@ -89,7 +96,7 @@ Millis WaitsForNodes(const ClusterState& state, const Policy& policy, Now now) {
 
 bool Place(Turn& turn) {
   if (turn.state.ready.empty() || WaitsForNodes(turn.state, turn.policy, turn.now) != 0) return false;
-  ReservedByNode reserved;
+  Blocked blocked;
   uint32_t left = turn.policy.sweep_batch;
   std::vector<int32_t> priorities;
   for (const auto& [priority, buckets] : turn.state.ready) priorities.push_back(priority);
@@ -101,8 +108,8 @@ bool Place(Turn& turn) {
       Head head = *heads.begin();
       heads.erase(heads.begin());
       Shape shape = *head.shape;  // the bucket may go when its last entry does
-      if (!PlaceHead(turn, head.key, reserved)) {
-        KeepBack(turn, shape, &reserved);
+      if (!PlaceHead(turn, head.key, blocked)) {
+        blocked.push_back(std::move(shape));
         continue;
       }
       --left;

@@ -7,9 +7,12 @@
 
 namespace gt {
 
-// The nodes that would take the shape, best first; fewer than shape.nodes: it does not fit. `avoid` comes last.
-std::vector<NodeId> ChooseNodes(const ClusterState& state, const Shape& shape, NodeId avoid,
-                                const std::unordered_map<NodeId, Reserved>& reserved, Millis heard_since);
+// The shapes of heads that come first and do not fit now.
+using Blocked = std::vector<Shape>;
+
+// The nodes that would take the shape, best first; none: it does not fit. `avoid` comes last. Costs about the nodes chosen,
+// and those that look free and are not (draining, silent, of another GPU model, kept back).
+std::vector<NodeId> ChooseNodes(const ClusterState& state, const Shape& shape, NodeId avoid, const Blocked& blocked, Millis heard_since);
 // Nodes silent since before this take nothing new.
 inline Millis HeardSince(const Policy& policy, Now now) { return now.mono - policy.suspect_after(); }
 

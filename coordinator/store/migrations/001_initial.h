@@ -114,6 +114,7 @@ CREATE TABLE event(
   lines_pack BLOB NOT NULL
 );
 CREATE INDEX event_job ON event(job) WHERE job IS NOT NULL;
+CREATE INDEX event_cluster ON event(at) WHERE job IS NULL;
 )sql";
 
 }  // namespace gt

@@ -92,6 +92,7 @@ TEST(Logs, PrintWhatThereIsWithAPrefixForSeveralRanks) {
 TEST(Logs, SelectionGoesToTheCoordinator) {
   FakeJobs fake;
   fake.AddJob(42, TASK_ACTIVE);
+  fake.jobs[42].mutable_spec()->mutable_resources()->mutable_nodes()->set_count(6);
   ReadLogsRequest seen;
   fake.logs = [&](int, const ReadLogsRequest& request, grpc::ServerWriter<LogChunk>* writer) {
     seen = request;
@@ -106,6 +107,10 @@ TEST(Logs, SelectionGoesToTheCoordinator) {
   EXPECT_EQ(Against(fake)({"logs", "42", "--attempt", "all"}).code, 0);
   EXPECT_TRUE(seen.all_attempts());
   EXPECT_EQ(Against(fake)({"logs", "9"}).code, 3);
+  RunResult no_rank = Against(fake)({"logs", "42", "--rank", "6"});
+  EXPECT_EQ(no_rank.code, 3);
+  EXPECT_THAT(no_rank.err, HasSubstr("job 42 has no rank 6\nhint: its ranks are 0 to 5"));
+  EXPECT_EQ(Against(fake)({"logs", "42", "--tail", "-4"}).code, 2);
   fake.jobs[42].mutable_summary()->set_array(true);
   RunResult array = Against(fake)({"logs", "42"});
   EXPECT_EQ(array.code, 2);

@@ -110,6 +110,15 @@ TEST(Placement, AnArrayIsPlacedTaskByTask) {
   EXPECT_EQ(world.Where(job, 13), "a");
 }
 
+TEST(Placement, ATaskThatWaitsIsExplainedByItself) {
+  World world;
+  world.Join("a", 1);
+  JobId job = world.Submit(AnArray(0, 3));
+  auto headline = [&](uint32_t index) { return Explain(world.engine.state(), world.policy, job, world.now, index).headline; };
+  EXPECT_EQ(headline(0).substr(0, 8), "starting");
+  EXPECT_EQ(headline(3), "needs 1 node with 1 CPU; 0 free now");
+}
+
 TEST(Placement, ARequestThatNoNodeCouldMeetIsRefusedWithTheLargest) {
   World world;
   EXPECT_FALSE(world.TrySubmit(WithGpus(8)).warnings.empty()) << "nobody has joined: it may come";

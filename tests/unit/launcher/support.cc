@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "common/os/process.h"
 #include "common/os/random.h"
 #include "common/os/unix_socket.h"
+#include "worker/launcher/cgroup.h"
 #include "worker/launcher/sweep.h"
 
 namespace gt::launcher {
@@ -91,6 +93,26 @@ State Client::WaitPhase(const Uid& uid, Phase phase, int within_ms) {
   bool reached = Until([&] { return states[uid].phase == phase; }, within_ms);
   EXPECT_TRUE(reached) << "still " << Name(states[uid].phase) << ", not " << Name(phase) << " " << states[uid].exit.message;
   return states[uid];
+}
+
+namespace {
+// Asked in a child, because opening a tree may move the asker.
+bool CgroupsWork() {
+  static const bool work = [] {
+    pid_t child = fork();
+    if (child == 0) {
+      bool opened = CgroupTree::Open("", "probe-" + std::to_string(getpid())).ok();  // and removed again
+      _exit(opened ? 0 : 1);
+    }
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }();
+  return work;
+}
+}  // namespace
+
+void LauncherTest::SetUp() {
+  if (GetParam() == std::string("cgroup") && !CgroupsWork()) GTEST_SKIP() << "no cgroup can be made here";
 }
 
 LauncherTest::LauncherTest() {

@@ -82,12 +82,12 @@ TEST_F(StoreAdminTest, AFileThatIsNoDatabaseIsDataLossThatNamesTheNewestBackup) 
 }
 
 TEST_F(StoreAdminTest, TheCheckAtStartReportsDamageFromTheBackground) {
-  for (int i = 0; i < 500; i++) script_.Submit("a");
+  for (int i = 0; i < 2000; i++) script_.Submit("a");
   Commit();
   ASSERT_TRUE(store_->Checkpoint().ok());
   store_.reset();
   std::string bytes = ReadFile(path()).value();
-  for (size_t page = bytes.size() / 4096 / 2; page < bytes.size() / 4096; page++) bytes.replace(page * 4096, 8, 8, 'w');
+  for (size_t page = bytes.size() / 4096 * 3 / 4; page < bytes.size() / 4096; page++) bytes.replace(page * 4096, 8, 8, 'w');
   ASSERT_TRUE(WriteFile(path(), bytes).ok());
   std::atomic<bool> reported = false;
   StoreOptions with_check = options();
