@@ -54,9 +54,11 @@ TEST_P(Exits, ACoreDumpIsSeen) {
 
 TEST_P(Exits, TheFirstFailedRankIsNamedAndTheOthersAreStopped) {
   StartLauncher();
-  std::string marker = NewMarker();
-  ExitRecord exit = RunToEnd("if [ $RANK = 2 ]; then sleep 0.2; echo broken >&2; exit 5; fi\n"
-                             "trap 'exit 6' TERM; while :; do sleep 0.01; done", 4);
+  ExitRecord exit = RunToEnd("if [ $RANK = 2 ]; then\n"
+                             "  until [ -e $SHARED/0 -a -e $SHARED/1 -a -e $SHARED/3 ]; do sleep 0.01; done\n"
+                             "  sleep 0.2; echo broken >&2; exit 5\n"
+                             "fi\n"
+                             "trap 'exit 6' TERM; touch $SHARED/$RANK; while :; do sleep 0.01; done", 4);
   EXPECT_EQ(exit.why, EndWhy::kRankFailed);
   EXPECT_EQ(exit.first_failed, 2u);
   EXPECT_EQ(exit.ranks[2].code, 5);
@@ -69,7 +71,8 @@ TEST_P(Exits, TheFirstFailedRankIsNamedAndTheOthersAreStopped) {
 
 TEST_P(Exits, ARankThatIgnoresTheStopOfABrokenGangIsKilledAfterFailGrace) {
   StartLauncher();
-  ExitRecord exit = RunToEnd("[ $RANK = 1 ] && exit 1; trap '' TERM; while :; do sleep 0.01; done", 2);
+  ExitRecord exit = RunToEnd("if [ $RANK = 1 ]; then until [ -e $SHARED/deaf ]; do sleep 0.01; done; exit 1; fi\n"
+                             "trap '' TERM; touch $SHARED/deaf; while :; do sleep 0.01; done", 2);
   EXPECT_EQ(exit.first_failed, 1u);
   EXPECT_EQ(exit.ranks[0].signal, SIGKILL);
   EXPECT_GE(exit.ended - exit.first_failure, 290);
