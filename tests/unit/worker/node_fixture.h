@@ -32,7 +32,8 @@ class NodeTest : public testing::Test {
     WriteAccessFile("secret");
   }
   ~NodeTest() override {
-    if (worker_pid > 0) EXPECT_EQ(KillWorker(SIGTERM).code, 0);  // what it leaks shows only when it leaves
+    int code = worker_pid > 0 ? KillWorker(SIGTERM).code : 0;  // what it leaks shows only when it leaves
+    EXPECT_EQ(code, 0);
     coordinator.Stop();
     StopLauncher();
     test::ExpectNoSanitizerReport(dir + "/worker.log");
