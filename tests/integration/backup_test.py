@@ -59,7 +59,7 @@ class Backup(ClusterTest):
         self.cluster.kill("coordinator")
         (self.data / "coordinator.db").write_bytes(b"x" * 8192)
         self.cluster.spawn("coordinator", self.cluster.bin / "gt-coordinator", "--data-dir", self.data, "--listen", "127.0.0.1:0")
-        self.assertNotEqual(self.cluster.processes["coordinator"].wait(20), 0)
+        self.assertNotEqual(self.cluster.processes.pop("coordinator").wait(20), 0)
         self.assertIn("is damaged", self.cluster.log("coordinator"))
         self.assertIn("the newest backup is", self.cluster.log("coordinator"))
         self.restore(self.data / "backups" / "good.db")

@@ -36,6 +36,12 @@ def alive(pid):
     return state != "Z"
 
 
+def sanitizer_report(text):
+    """From the first report of a sanitizer on; empty when there is none."""
+    found = re.search(r"^.*(ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|runtime error: )", text, re.M)
+    return text[found.start():] if found else ""
+
+
 class Run:
     """What a finished command left."""
 
@@ -58,6 +64,7 @@ class Cluster:
                 os.link(BIN / program, self.bin / program) if os.stat(BIN).st_dev == os.stat(self.dir).st_dev else shutil.copy(BIN / program, self.bin)
         self.processes = {}
         self.mounts = []
+        self.findings = []  # what nobody would see in a log; fails the test when the cluster stops
         self.access = self.dir / "coordinator" / "access"
         self.env = {**os.environ, "GT_ACCESS": str(self.access), "NO_COLOR": "1"}
         self.port = 0
@@ -98,15 +105,26 @@ class Cluster:
         wait_until("coordinator answers\n" + self.log("coordinator"), lambda: self.gtctl("server", "status").code == 0)
         self.port = int(json.loads(self.access.read_text())["address"].rsplit(":", 1)[1])
 
-    def start_worker(self, name, *options, wait=True):
+    def start_worker(self, name, *options):
+        """The node may count as up for a while after its last worker died: this one has to say that it joined."""
+        joined = self.joins(name)
         self.spawn(name, self.bin / "gt-worker", "--data-dir", self.dir / name, "--node-name", name, *options)
-        if wait:
-            wait_until(f"worker {name} is up\n" + self.log(name), lambda: name in self.nodes_up())
+        wait_until(f"worker {name} is up\n" + self.log(name), lambda: self.joins(name) > joined and name in self.nodes_up())
+
+    def joins(self, name):
+        path = self.dir / f"{name}.log"
+        return path.read_text(errors="replace").count(" joined: epoch ") if path.exists() else 0
 
     def kill(self, name, how=signal.SIGKILL):
         process = self.processes.pop(name)
         process.send_signal(how)
-        process.wait(TIMEOUT)
+        try:
+            code = process.wait(TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            code = process.wait()
+        if code != (-how if how == signal.SIGKILL else 0):
+            self.findings.append(f"{name} left with {code}\n{self.log(name)}")
 
     def launcher_pid(self, name):
         return int((self.dir / name / "launcher" / "lock").read_text().split()[0])
@@ -116,26 +134,51 @@ class Cluster:
         return path.read_text(errors="replace")[-3000:] if path.exists() else ""
 
     def stop(self):
-        launchers = [p.parent.parent.name for p in self.dir.glob("*/launcher/lock")]
-        for name in list(self.processes):
-            self.kill(name)
-        for name in launchers:
-            self.end_launcher(name)
-        for mount in self.mounts:
-            subprocess.run(["umount", "-l", mount])
-        shutil.rmtree(self.dir, ignore_errors=True)
+        """All are told to leave, because leaks show at the end of a program only; how they leave is tested."""
+        try:
+            for name in sorted(self.processes, key=lambda name: name == "coordinator"):  # that one last
+                self.kill(name, signal.SIGTERM)
+            self.end_launchers()
+            self.read_logs()
+        finally:
+            for mount in self.mounts:
+                subprocess.run(["umount", "-l", mount])
+            shutil.rmtree(self.dir, ignore_errors=True)
+        if self.findings:
+            raise AssertionError("\n".join(self.findings))
+
+    def end_launchers(self):
+        """As the workers' logs name them: one that is still starting has no lock yet. One with live ranks stays when it is asked."""
+        logs = "".join(path.read_text(errors="replace") for path in self.dir.glob("*.log"))
+        pids = [int(pid) for pid in re.findall("started the launcher, pid ([0-9]+)", logs)]
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            pids = [pid for pid in pids if self.is_launcher(pid)]
+            for pid in pids:
+                os.kill(pid, how)
+            end = time.monotonic() + TIMEOUT / 10
+            while any(map(self.is_launcher, pids)) and time.monotonic() < end:
+                time.sleep(0.02)
+        for lock in self.dir.glob("*/launcher/lock"):
+            self.sweep(lock.parent)
+
+    def is_launcher(self, pid):
+        try:
+            return f"gt-launcher\0--dir\0{self.dir}/" in Path(f"/proc/{pid}/cmdline").read_text()
+        except OSError:
+            return False
 
     def end_launcher(self, name):
         try:
-            pid = int((self.dir / name / "launcher" / "lock").read_text().split()[0])
-            if "gt-launcher" in Path(f"/proc/{pid}/cmdline").read_text():
+            pid = self.launcher_pid(name)
+            if self.is_launcher(pid):
                 os.kill(pid, signal.SIGKILL)
         except (OSError, ValueError, IndexError):
             pass
-        self.sweep(f"{zlib.crc32(bytes(self.dir / name / 'launcher')):08x}")
+        self.sweep(self.dir / name / "launcher")
 
-    def sweep(self, mark):
+    def sweep(self, launcher_dir):
         """What a launcher leaves that had to be killed: its ranks' cgroups, with the ranks, and the directory in /tmp."""
+        mark = f"{zlib.crc32(bytes(launcher_dir)):08x}"
         shutil.rmtree(f"/tmp/gt-{mark}", ignore_errors=True)
         own = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
         for mount, kind, options in (line.split()[1:4] for line in Path("/proc/self/mounts").read_text().splitlines() if " cgroup" in line):
@@ -152,10 +195,26 @@ class Cluster:
                     break
                 time.sleep(0.02)
 
+    def read_logs(self):
+        for path in [*self.dir.glob("*.log"), *self.dir.glob("*/launcher/launcher.out")]:
+            text = path.read_text(errors="replace")
+            self.find(str(path.relative_to(self.dir)), text)
+            # Tests kill launchers; nothing else may.
+            self.findings += [f"{path.name}: {line}" for line in text.splitlines() if re.search(r"launcher \d+ ended: signal (?!9\b|15\b)", line)]
+
+    def find(self, what, text):
+        if report := sanitizer_report(text):
+            self.findings.append(f"{what}:\n{report}")
+
     # --- gtctl ----------------------------------------------------------------------------------------------------------
     def gtctl(self, *argv, timeout=TIMEOUT, env=None, input=None):
-        argv = [str(self.bin / "gtctl"), *map(str, argv)]
-        return Run(subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout, env={**self.env, **(env or {})}, input=input))
+        return self.run(self.bin / "gtctl", *argv, timeout=timeout, env={**self.env, **(env or {})}, input=input)
+
+    def run(self, *argv, env=None, timeout=TIMEOUT, input=None):
+        argv = list(map(str, argv))
+        run = Run(subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout, env=env or self.env, input=input))
+        self.find(" ".join(argv), run.err)
+        return run
 
     def submit(self, *argv):
         run = self.gtctl("submit", "-q", *argv)

@@ -31,6 +31,7 @@ class Odd(ClusterTest):
 
     def raw(self, job):
         run = subprocess.run([self.cluster.bin / "gtctl", "logs", job, "--prefix", "never"], capture_output=True, env=self.cluster.env, timeout=60)
+        self.cluster.find("gtctl logs", run.stderr.decode(errors="replace"))
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout
 

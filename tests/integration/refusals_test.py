@@ -2,7 +2,6 @@
 import json
 import os
 import socket
-import subprocess
 import unittest
 from pathlib import Path
 
@@ -84,56 +83,56 @@ class Refusals(ClusterTest):
         self.assertEqual(json.loads(run.err)["error"]["code"], "NOT_FOUND")
 
     def daemon(self, program, *options):
-        return subprocess.run([self.cluster.bin / program, *map(str, options)], capture_output=True, text=True, timeout=20, env=self.cluster.env)
+        return self.cluster.run(self.cluster.bin / program, *options)
 
     def test_a_second_coordinator_on_one_database(self):
         run = self.daemon("gt-coordinator", "--data-dir", self.cluster.dir / "coordinator", "--listen", "127.0.0.1:0")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn(str(self.cluster.dir / "coordinator"), run.stderr)
+        self.assertEqual(run.code, 1)
+        self.assertIn(str(self.cluster.dir / "coordinator"), run.err)
         self.assertEqual(self.cluster.gtctl("server", "status").code, 0)
 
     def test_a_port_in_use(self):
         run = self.daemon("gt-coordinator", "--data-dir", self.cluster.dir / "other", "--listen", f"127.0.0.1:{self.cluster.port}")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn(str(self.cluster.port), run.stderr)
+        self.assertEqual(run.code, 1)
+        self.assertIn(str(self.cluster.port), run.err)
         self.assertFalse((self.cluster.dir / "other" / "access").exists())
 
     def test_an_address_that_is_not_loopback(self):
         run = self.daemon("gt-coordinator", "--data-dir", self.cluster.dir / "open", "--listen", "0.0.0.0:0")
-        self.assertNotEqual(run.returncode, 0)
-        self.assertIn("TLS", run.stderr)
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("TLS", run.err)
 
     def test_a_data_directory_that_cannot_be_written(self):
         for program in ("gt-coordinator", "gt-worker"):
             run = self.daemon(program, "--data-dir", "/proc/nowhere")
-            self.assertEqual(run.returncode, 1, program)
-            self.assertIn("/proc/nowhere", run.stderr)
+            self.assertEqual(run.code, 1, program)
+            self.assertIn("/proc/nowhere", run.err)
 
     def test_bad_settings_are_named_with_their_line(self):
         path = self.file("coordinator.yaml", "listen: 127.0.0.1:0\nnode_lost_affter: 30s\nbeat: 5\n")
         run = self.daemon("gt-coordinator", "--config", path)
-        self.assertEqual(run.returncode, 2)
-        self.assertIn("coordinator.yaml:2", run.stderr)
-        self.assertIn("node_lost_after", run.stderr)
-        self.assertIn("coordinator.yaml:3", run.stderr)
+        self.assertEqual(run.code, 2)
+        self.assertIn("coordinator.yaml:2", run.err)
+        self.assertIn("node_lost_after", run.err)
+        self.assertIn("coordinator.yaml:3", run.err)
         run = self.daemon("gt-coordinator", "--set", "beat=20s", "--set", "node_lost_after=30s", "--data-dir", self.cluster.dir / "x")
-        self.assertEqual(run.returncode, 2)
+        self.assertEqual(run.code, 2)
 
     def test_settings_are_printed_with_their_origin(self):
         path = self.file("good.yaml", "beat: 1s\n")
         run = self.daemon("gt-coordinator", "--config", path, "--print-config")
-        self.assertEqual(run.returncode, 0)
-        self.assertRegex(run.stdout, r"beat: 1s.*good\.yaml:1")
-        self.assertRegex(run.stdout, r"node_lost_after: 30s.*default")
+        self.assertEqual(run.code, 0)
+        self.assertRegex(run.out, r"beat: 1s.*good\.yaml:1")
+        self.assertRegex(run.out, r"node_lost_after: 30s.*default")
 
     def test_a_second_worker_of_one_data_directory_or_of_one_name(self):
         run = self.daemon("gt-worker", "--data-dir", self.cluster.dir / "a", "--node-name", "a2")
-        self.assertEqual(run.returncode, 1)
-        self.assertIn(str(self.cluster.dir / "a"), run.stderr)
+        self.assertEqual(run.code, 1)
+        self.assertIn(str(self.cluster.dir / "a"), run.err)
         run = self.daemon("gt-worker", "--data-dir", self.cluster.dir / "a-too", "--node-name", "a")
         self.cluster.end_launcher("a-too")
-        self.assertEqual(run.returncode, 3)
-        self.assertIn("another worker with the name 'a' is connected", run.stderr)
+        self.assertEqual(run.code, 3)
+        self.assertIn("another worker with the name 'a' is connected", run.err)
         self.assertEqual(self.cluster.nodes_up(), ["a"])
 
     @unittest.skipUnless(os.getuid() == 0, "only root could run ranks as root")

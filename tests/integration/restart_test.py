@@ -83,7 +83,8 @@ class Restart(ClusterTest):
         self.assertEqual((result["run"].code, result["run"].out.split()), (0, [str(i) for i in range(1, 31)]), result["run"].err)
 
     def test_a_worker_that_restarts_adopts_its_ranks(self):
-        job = self.cluster.submit("--", "sh", "-c", "echo pid $$; sleep 4; echo done")
+        end = self.cluster.dir / "end"
+        job = self.cluster.submit("--", "sh", "-c", f"echo pid $$; until [ -e {end} ]; do sleep 0.1; done; echo done")
         self.cluster.wait_phase(job, "RUNNING")
         node = self.cluster.status(job)["job"]["node_names"][0]
         pid = wait_until("a pid", lambda: self.cluster.out(job).split()[1:2])[0]
@@ -91,6 +92,7 @@ class Restart(ClusterTest):
             self.cluster.kill(node, how)
             self.assertTrue(alive(pid))
             self.cluster.start_worker(node)
+        end.touch()
         self.assertEqual(self.cluster.gtctl("wait", job).code, 0)
         self.assertEqual(self.cluster.status(job)["job"]["attempts"], 1)
         self.assertIn("done", self.cluster.out(job))

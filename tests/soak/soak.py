@@ -197,6 +197,9 @@ class Soak:
         self.finish()
 
     def finish(self):
+        self.cluster.read_logs()
+        for finding in self.cluster.findings:
+            self.say(finding)
         self.checks.no_ghosts(10 * SLOWNESS)
         until = time.time() + SHIPPED_WITHIN * SLOWNESS
         for job in self.checks.late + self.rng.sample(self.done, min(len(self.done), 30)):

@@ -14,6 +14,7 @@
 #include "common/os/file.h"
 #include "common/os/net.h"
 #include "common/os/process.h"
+#include "tests/support/sanitizer.h"
 
 namespace gt::test {
 namespace {
@@ -54,7 +55,8 @@ CoordinatorProcess::CoordinatorProcess(std::string program) : program_(std::move
 }
 
 CoordinatorProcess::~CoordinatorProcess() {
-  if (pid_ > 0) Kill();
+  if (pid_ > 0) Stop();  // what it leaks shows only when it leaves
+  ExpectNoSanitizerReport(dir_ + "/log");
   std::error_code ignored;
   std::filesystem::remove_all(dir_, ignored);
 }
@@ -83,6 +85,7 @@ Ended CoordinatorProcess::RunOther(std::vector<std::string> arguments) {
   ended.code = WaitAtMost(SpawnLogged(std::move(arguments), log), 10'000);
   Result<std::string> text = ReadFile(log);
   if (text.ok()) ended.err = *text;
+  ExpectNoSanitizerReport(log);
   return ended;
 }
 

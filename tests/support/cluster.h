@@ -22,7 +22,8 @@ struct Ended {
 
 class CoordinatorProcess {
  public:
-  // `program`: path of gt-coordinator. The folder goes with the object.
+  // `program`: path of gt-coordinator. The folder goes with the object, and the test fails when a sanitizer has written to
+  // its log.
   explicit CoordinatorProcess(std::string program);
   ~CoordinatorProcess();
   // Returns when it answers calls, always on the same port. A Status with its log when it does not within 20 s.

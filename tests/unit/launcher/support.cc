@@ -1,5 +1,6 @@
 #include "tests/unit/launcher/support.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "common/os/process.h"
 #include "common/os/random.h"
 #include "common/os/unix_socket.h"
+#include "tests/support/sanitizer.h"
 #include "worker/launcher/cgroup.h"
 #include "worker/launcher/sweep.h"
 
@@ -133,6 +135,7 @@ LauncherTest::~LauncherTest() {
     }, 5000);
   }
   if (pid_ > 0) KillLauncher(SIGTERM);
+  test::ExpectNoSanitizerReport(dir_ + "/launcher.out");
   for (const std::string& marker : markers_) EXPECT_TRUE(GoneByArgument(marker)) << "a process has outlived its attempt";
   std::string rank_dir = ReadText(dir_ + "/rank_dir_name");
   std::ignore = system(("rm -rf " + dir_ + " " + shared_).c_str());
@@ -142,7 +145,9 @@ void LauncherTest::StartLauncher(std::vector<std::string> more) {
   std::vector<std::string> argv = {GT_LAUNCHER_BINARY, "--dir", dir_, "--rank-dir", shared_ + "/r"};
   if (GetParam() != std::string("any")) argv.insert(argv.end(), {"--containment", GetParam()});
   argv.insert(argv.end(), more.begin(), more.end());
-  auto pid = Spawn({.argv = argv});
+  auto out = OpenFile(dir_ + "/launcher.out", O_WRONLY | O_CREAT | O_APPEND, 0600);
+  ASSERT_TRUE(out.ok()) << out.status().message();
+  auto pid = Spawn({.argv = argv, .stderr_fd = out->get()});
   ASSERT_TRUE(pid.ok()) << pid.status().message();
   pid_ = *pid;
   client_ = std::make_unique<Client>(dir_);

@@ -13,6 +13,7 @@
 #include "common/os/file.h"
 #include "common/os/process.h"
 #include "common/text/access.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/worker/fake_coordinator.h"
 
 namespace gt::worker {
@@ -31,9 +32,12 @@ class NodeTest : public testing::Test {
     WriteAccessFile("secret");
   }
   ~NodeTest() override {
-    if (worker_pid > 0) KillWorker(SIGKILL);
+    int code = worker_pid > 0 ? KillWorker(SIGTERM).code : 0;  // what it leaks shows only when it leaves
+    EXPECT_EQ(code, 0);
     coordinator.Stop();
     StopLauncher();
+    test::ExpectNoSanitizerReport(dir + "/worker.log");
+    test::ExpectNoSanitizerReport(dir + "/data/launcher/launcher.out");
     std::error_code ignored;
     std::filesystem::remove_all(dir, ignored);
   }
