@@ -55,7 +55,8 @@ Result<Access> ReadAccess(const std::string& path) {
   access.address = TextOf(json, "address");
   access.token = TextOf(json, "token");
   access.cluster_id = TextOf(json, "cluster_id");
-  if (auto it = json.find("protocol"); it != json.end() && it->is_number_unsigned())
+  if (auto it = json.find("protocol");
+      it != json.end() && it->is_number_unsigned() && it->get<uint64_t>() <= UINT32_MAX)
     access.protocol = it->get<uint32_t>();
   if (access.address.empty() || !IsPrintable(access.address)) return Status(Code::kDataLoss, path + " has no address");
   if (!IsToken(access.token)) return Status(Code::kDataLoss, path + " has no usable token");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/os/file.h"
+#include "worker/launcher/crc32.h"
 #include "worker/launcher/journal.h"
 
 namespace gt::launcher {
@@ -91,6 +92,29 @@ TEST_F(JournalTest, ItStaysSmallOverManyAttemptsAndGrowsForManyLivingOnes) {
 TEST_F(JournalTest, AFileOfNonsenseCountsAsEmpty) {
   ASSERT_TRUE(WriteFile(path(), "this is not a journal at all").ok());
   EXPECT_TRUE(Load().empty());
+}
+
+TEST_F(JournalTest, ARecordOfAKindThatALaterVersionWritesChangesNothing) {
+  std::string body, record;
+  Writer write_body(&body), write_record(&record);
+  write_body(uint8_t{9}, MakeStart(1));
+  write_record(static_cast<uint32_t>(body.size()), Crc32(body));
+  record += body;
+  {
+    std::map<Uid, JournalEntry> none;
+    Journal journal;
+    ASSERT_TRUE(journal.Open(path(), &none).ok());
+    ASSERT_TRUE(journal.AppendStart(MakeStart(1)).ok());
+    ASSERT_TRUE(journal.Write().ok());
+  }
+  std::map<Uid, JournalEntry> entries;
+  std::map<Uid, std::string> live;
+  Journal::Replay(ReadFile(path()).value(), &entries, &live);
+  std::string started = live.at({1, 1});
+  entries.clear(), live.clear();
+  Journal::Replay(started + record + record, &entries, &live);
+  EXPECT_EQ(entries.size(), 1u);
+  EXPECT_EQ((live[{1, 1}]), started);
 }
 
 }  // namespace

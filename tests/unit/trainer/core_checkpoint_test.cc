@@ -96,6 +96,11 @@ TEST_F(CheckpointFormat, AHeaderThatLiesIsRefused) {
             std::string::npos);
   EXPECT_NE(error_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8).find("holds 8 bytes"),
             std::string::npos);
+  for (const char* second : {"[0,8]", "[4,12]", "[12,20]"}) {  // on the first, half on it, with a hole before it
+    std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],)";
+    header += std::string(R"("data_offsets":)") + second + "}}";
+    EXPECT_NE(error_of(header, 16).find(second[1] == '1' ? "torn" : "share out"), std::string::npos) << second;
+  }
   EXPECT_NE(error_of("nonsense", 0).find("not JSON"), std::string::npos);
 }
 
@@ -117,6 +122,10 @@ TEST_F(CheckpointFormat, TheManifestRoundTrips) {
   EXPECT_EQ(back->files, manifest.files);
   EXPECT_EQ(back->generation, 3u);
   EXPECT_EQ(back->evaluated_epochs, 2);
+
+  std::string text = EncodeManifest(manifest);
+  text.replace(text.find("\"generation\": 3"), 15, "\"generation\": 4294967299");
+  EXPECT_FALSE(ParseManifest(text).ok());  // not one of 32 bits
 }
 
 TEST_F(CheckpointFormat, AManifestIsBelievedOnlyWholeAndOnlyWithItsFiles) {

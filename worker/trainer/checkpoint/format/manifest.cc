@@ -60,7 +60,8 @@ Result<Manifest> ParseManifest(const std::string& text) {
               Read(json, "step", &m.step) && Read(json, "epoch", &m.cursor.epoch) &&
               Read(json, "offset", &m.cursor.offset) && Read(json, "samples", &m.samples) &&
               Read(json, "evaluated_epochs", &m.evaluated_epochs) && Read(json, "model", &m.model) &&
-              Read(json, "optimizer", &m.optimizer) && seed != json.end() && seed->is_number_unsigned();
+              Read(json, "optimizer", &m.optimizer) && seed != json.end() && seed->is_number_unsigned() &&
+              generation <= UINT32_MAX;
   auto files = json.find("files");
   if (!good || files == json.end() || !files->is_array()) return Status(Code::kDataLoss, "the manifest lacks a field");
   m.generation = static_cast<uint32_t>(generation);

@@ -1,8 +1,10 @@
 #include "worker/trainer/checkpoint/format/safetensors.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace gt::trainer {
 namespace {
@@ -33,24 +35,46 @@ Status ReadShape(const Json& json, std::vector<int64_t>* shape) {
   return OkStatus();
 }
 
+// Where the values of a tensor lie in the data.
+struct Extent {
+  uint64_t begin = 0, end = 0;
+  auto operator<=>(const Extent&) const = default;
+};
+
 // One entry of the header, checked against the data that there is.
-Status ReadEntry(const Json& entry, const std::string& data, uint64_t* total_bytes, StoredTensor* out) {
+Status ReadEntry(const Json& entry, uint64_t data_bytes, std::vector<int64_t>* shape, Extent* extent) {
   if (!entry.is_object() || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
     return Status(Code::kDataLoss, "lacks dtype, shape or data_offsets");
   if (entry["dtype"] != "F32") return Status(Code::kDataLoss, "is not F32");
-  GT_RETURN_IF_ERROR(ReadShape(entry["shape"], &out->shape));
+  GT_RETURN_IF_ERROR(ReadShape(entry["shape"], shape));
   const Json& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
       !offsets[1].is_number_unsigned())
     return Status(Code::kDataLoss, "has malformed offsets");
-  uint64_t begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
-  uint64_t bytes = static_cast<uint64_t>(CountOf(out->shape)) * sizeof(float);
-  if (begin > end || end - begin != bytes) return Status(Code::kDataLoss, "has offsets that do not fit its shape");
-  if (end > data.size()) return Status(Code::kDataLoss, "ends beyond the file, which is torn");
-  *total_bytes += bytes;
-  out->values.resize(bytes / sizeof(float));
-  std::memcpy(out->values.data(), data.data() + begin, bytes);
+  *extent = {offsets[0].get<uint64_t>(), offsets[1].get<uint64_t>()};
+  uint64_t bytes = static_cast<uint64_t>(CountOf(*shape)) * sizeof(float);
+  if (extent->begin > extent->end || extent->end - extent->begin != bytes)
+    return Status(Code::kDataLoss, "has offsets that do not fit its shape");
+  if (extent->end > data_bytes) return Status(Code::kDataLoss, "ends beyond the file, which is torn");
   return OkStatus();
+}
+
+// Each byte of the data belongs to one tensor. Checked before any is copied: a small file cannot ask for much memory.
+bool ShareOut(std::vector<Extent> extents, uint64_t data_bytes) {
+  std::sort(extents.begin(), extents.end());
+  uint64_t at = 0;
+  for (const Extent& extent : extents) {
+    if (extent.begin != at) return false;
+    at = extent.end;
+  }
+  return at == data_bytes;
+}
+
+std::vector<float> ValuesIn(std::string_view data, const Extent& extent) {
+  std::string_view bytes = data.substr(extent.begin, extent.end - extent.begin);
+  std::vector<float> values(bytes.size() / sizeof(float));
+  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
 }
 
 }  // namespace
@@ -86,16 +110,19 @@ Result<std::map<std::string, StoredTensor>> ReadSafetensors(const std::string& p
                             file.begin() + static_cast<std::ptrdiff_t>(sizeof length + length), nullptr,
                             /*allow_exceptions=*/false);
   if (!header.is_object()) return broken("has a header that is not JSON");
-  std::string data = file.substr(sizeof length + length);
+  std::string_view data = std::string_view(file).substr(sizeof length + length);
   std::map<std::string, StoredTensor> tensors;
-  uint64_t total = 0;
+  std::map<std::string, Extent> extents;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    Status status = ReadEntry(entry, data, &total, &tensors[name]);
+    Status status = ReadEntry(entry, data.size(), &tensors[name].shape, &extents[name]);
     if (!status.ok()) return broken(": tensor " + name + " " + status.message());
   }
-  if (total != data.size())
-    return broken("holds " + std::to_string(data.size()) + " bytes of data, not " + std::to_string(total));
+  std::vector<Extent> all;
+  for (const auto& [name, extent] : extents) all.push_back(extent);
+  if (!ShareOut(all, data.size()))
+    return broken("holds " + std::to_string(data.size()) + " bytes of data that its tensors do not share out among them");
+  for (auto& [name, tensor] : tensors) tensor.values = ValuesIn(data, extents.at(name));
   return tensors;
 }
 

@@ -1,0 +1,4 @@
+gt_fuzz(launcher_protocol gt_launcher_protocol)
+gt_fuzz(launcher_journal gt_launcher_lib)
+gt_fuzz(spool gt_launcher_protocol)
+gt_fuzz(rank_socket gt_launcher_lib)

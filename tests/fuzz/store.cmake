@@ -1,0 +1,1 @@
+gt_fuzz(pack gt_coordinator_store)

@@ -1,0 +1,5 @@
+gt_fuzz(idx gt_trainer_core gt_os)
+gt_fuzz(safetensors gt_trainer_core gt_os)
+gt_fuzz(manifest gt_trainer_core gt_os)
+gt_fuzz(train_spec gt_trainer_core)
+gt_fuzz(trainer_contract gt_trainer_core)

@@ -1,1 +1,0 @@
-gt_fuzz(yaml_message gt_text)
