@@ -1,2 +1,2 @@
-gt_fuzz(rank_line gt_worker_runtime)
+gt_fuzz(rank_line gt_worker_runtime gt_launcher_lib)
 gt_fuzz(launcher_state gt_worker_runtime)
