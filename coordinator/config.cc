@@ -114,6 +114,7 @@ CoordinatorOptions OptionsOf(const gridtrain::v1::CoordinatorConfig& config) {
   options.policy.beat = config.beat();
   options.policy.node_lost_after = config.node_lost_after();
   options.policy.fail_grace = config.fail_grace();
+  options.policy.reform_timeout = config.reform_timeout();
   options.policy.placement_wait = config.placement_wait();
   options.policy.start_timeout = config.start_timeout();
   options.policy.retry_backoff = config.retry_backoff();

@@ -49,6 +49,9 @@ constexpr int kExitRunAgain = 75;
 // What gtctl, worker and coordinator speak; raised when a message changes its meaning.
 constexpr uint32_t kProtocolVersion = 1;
 
+// A rank that moves to another node goes on in its output streams at a multiple of this: (generation - 1) times.
+constexpr uint64_t kMovedStream = 1ull << 32;
+
 // Of one array. The store packs an index into 20 bits.
 constexpr uint32_t kMaxArrayTasks = 100'000, kMaxArrayIndex = (1u << 20) - 1;
 

@@ -77,6 +77,7 @@ void On(ClusterState* s, const AttemptStopping& e) {
   } else {
     attempt.stop_grace = std::min(attempt.stop_grace, e.grace);
   }
+  attempt.reform.since_wall = 0;
   attempt.stop_deadline = e.deadline;
   SetDeadline(s, &attempt, e.check_at);
 }
@@ -110,6 +111,7 @@ void On(ClusterState* s, const AttemptEnded& e) {
   kAttemptTable.Move(&attempt.phase, AttemptPhase::kEnded);
   if (attempt.rendezvous.state != RendezvousState::kClosed)
     kRendezvousTable.Move(&attempt.rendezvous.state, RendezvousState::kClosed);
+  attempt.reform.since_wall = 0;
   attempt.cause = e.cause;
   attempt.message = e.message;
   attempt.charged = e.charged;

@@ -57,6 +57,7 @@ struct AttemptReport {
   std::optional<Progress> progress;
   std::string checkpoint;          // empty: none
   uint64_t checkpoint_step = 0;
+  std::optional<Formation> formation;
   bool unknown = false;            // asked about, never heard of there
 };
 struct NodeReport {

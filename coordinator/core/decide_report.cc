@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/core/decide.h"
+#include "coordinator/core/reform.h"
 
 namespace gt {
 namespace {
@@ -76,7 +77,8 @@ void MemberAdvances(Turn& turn, const Attempt& attempt, const Member& member, co
 }
 
 void Live(Turn& turn, const Attempt& attempt, const Member& member, const AttemptReport& report) {
-  bool leads = attempt.members.front().node == member.node;
+  // Only the first time: a generation that replaces one meets at a rank that has the state.
+  bool leads = attempt.members.front().node == member.node && attempt.rendezvous.generation.value == 1;
   if (leads && attempt.rendezvous.state == RendezvousState::kForming && report.endpoint_port != 0 && !report.endpoint_addr.empty() &&
       attempt.phase < AttemptPhase::kStopping)
     turn.emit(RendezvousReady{attempt.uid, attempt.rendezvous.generation, report.endpoint_addr, report.endpoint_port});
@@ -87,7 +89,9 @@ void Live(Turn& turn, const Attempt& attempt, const Member& member, const Attemp
   }
   if (!report.checkpoint.empty() && attempt.phase != AttemptPhase::kEnded)
     turn.emit(CheckpointAccepted{attempt.task, attempt.uid, report.checkpoint, report.checkpoint_step});
+  NodeId node = member.node;
   MemberAdvances(turn, attempt, member, report);
+  if (report.formation) OnFormation(turn, report.uid, node, *report.formation);
 }
 
 // The node holds an attempt that it should not hold: told to stop; once it has ended, told to forget.

@@ -33,6 +33,9 @@ void DeriveAttempt(ClusterState* state, Attempt* attempt, const Policy& policy, 
   }
   bool some_done = std::any_of(attempt->members.begin(), attempt->members.end(), [](const Member& m) { return m.gone; });
   if (attempt->phase == AttemptPhase::kRunning && some_done) apply::SetDeadline(state, attempt, now.mono + policy.exit_skew);
+  if (attempt->reform.underway())
+    apply::SetDeadline(state, attempt, now.mono + policy.reform_timeout);
+  for (Member& member : attempt->members) member.formation.reset();
   for (const Member& member : attempt->members)
     if (!member.gone) apply::Take(state, *attempt, member);
 }

@@ -17,6 +17,20 @@ struct UnplacedCancelled { JobId job; uint32_t count = 0; Millis at_wall = 0; };
 struct AttemptPlaced { Attempt attempt; };                 // phase PLACED; its task becomes ACTIVE
 struct MemberAdvanced { Uid uid; NodeId node; AttemptPhase phase = AttemptPhase::kStarting; };
 struct RendezvousReady { Uid uid; Generation generation; std::string addr; uint16_t port = 0; };
+struct MemberFormed { Uid uid; NodeId node; Formation formation; };    // volatile
+// Ranks died or nodes were lost, and the gang forms the next generation with replacements. `moved`: members that start on
+// another node.
+struct ReformStarted {
+  struct Moved { uint32_t group_rank = 0; Member member; };
+  Uid uid;
+  Generation generation;
+  std::vector<Generation> born;                            // by rank
+  std::vector<Moved> moved;
+  std::string why;
+  Budget charged = Budget::kUser;
+  Millis at_wall = 0, deadline = 0;
+};
+struct GangFormed { Uid uid; Generation generation; Millis took = 0; uint64_t redone_samples = 0; };  // every rank has joined
 struct AttemptStarting { Uid uid; };
 struct AttemptRunning { Uid uid; Millis at_wall = 0; };
 // The first reason wins; a later one may only shorten the grace.
@@ -36,7 +50,7 @@ struct AttemptEnded {
   int32_t exit_code = -1;
   Millis at_wall = 0;
 };
-struct TaskRequeued { TaskId task; Budget charged = Budget::kFree; NodeId avoid; Millis not_before_wall = 0, not_before = 0, at_wall = 0; };
+struct TaskRequeued { TaskId task; Budget charged = Budget::kFree; NodeId avoid; Millis not_before_wall = 0, not_before = 0, at_wall = 0; std::string redone; };
 struct TaskReady { TaskId task; };                         // its wait is over
 struct TaskFinished { TaskId task; TaskState state = TaskState::kFailed; Cause cause = Cause::kNone; std::string message; int32_t exit_code = -1; Millis at_wall = 0; };
 struct JobFinished { JobId job; Millis at_wall = 0; };     // every task is final; it leaves memory after the commit
@@ -51,6 +65,7 @@ struct NodeLeaseRearmed { NodeId node; Millis at = 0; };    // volatile: its tim
 struct NodeDrainSet { NodeId node; bool draining = false; std::string reason, actor; };
 
 using Event = std::variant<JobSubmitted, JobCancelRequested, IndexCancelled, UnplacedCancelled, AttemptPlaced, MemberAdvanced, RendezvousReady,
+                           MemberFormed, ReformStarted, GangFormed,
                            AttemptStarting, AttemptRunning, AttemptStopping, StopRechecked, FailureSeen, MemberGone, ProgressMade,
                            CheckpointAccepted, ExitSkewArmed, AttemptEnded, TaskRequeued, TaskReady, TaskFinished, JobFinished, NodeJoined,
                            NodeInventoryChanged, NodeDisconnected, NodeSnapshotComplete, NodeStale, NodeLost, NodeLeaseRearmed,

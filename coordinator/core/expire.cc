@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "coordinator/core/decide.h"
+#include "coordinator/core/reform.h"
 
 namespace gt {
 namespace {
@@ -34,6 +35,7 @@ void OnAttemptDue(Turn& turn, const Uid& uid) {
       return Fail(turn, uid, {.cause = cause, .message = "did not start in time on " + NodesNotYet(turn, attempt, AttemptPhase::kRunning)});
     }
     case AttemptPhase::kRunning:
+      if (attempt.reform.underway()) return Fail(turn, uid, ReformOverdue(turn, attempt));
       return Fail(turn, uid, {.cause = Cause::kHung, .message = "some nodes are done, still running on " + NodesNotYet(turn, attempt, AttemptPhase::kEnded)});
     case AttemptPhase::kStopping: return OnStopDue(turn, uid);
     case AttemptPhase::kEnded: return;

@@ -37,6 +37,11 @@ std::string AttemptLine(const ClusterState& state, const Policy& policy, const A
              ", given up " + In(attempt.deadline, now);
     }
     case AttemptPhase::kRunning: {
+      if (attempt.reform.underway()) {
+        auto awaited = [&](const Member& m) { return !m.formation || m.formation->joined != attempt.rendezvous.generation; };
+        return "re-forming as generation " + std::to_string(attempt.rendezvous.generation.value) + " since " + attempt.reform.why +
+               "; awaited: " + NodeNames(state, attempt, awaited) + "; given up " + In(attempt.deadline, now);
+      }
       for (const Member& member : attempt.members) {
         const Node* node = state.FindNode(member.node);
         if (member.gone || node == nullptr || !IsSuspect(*node, policy, now)) continue;

@@ -54,6 +54,16 @@ struct Describer {
     if (state.FindAttempt(e.uid)->members.size() == 1) return std::nullopt;
     return OfAttempt(e.uid, "RENDEZVOUS", "generation " + std::to_string(e.generation.value) + " at " + e.addr + ":" + std::to_string(e.port));
   }
+  Line operator()(const ReformStarted& e) const {
+    std::string text = e.why + "; forming generation " + std::to_string(e.generation.value);
+    for (const ReformStarted::Moved& moved : e.moved) text += " with node " + NodeName(moved.member.node);
+    return OfAttempt(e.uid, "REFORMING", text + ", charged to the " + (e.charged == Budget::kUser ? "user's" : "machines'") + " retries");
+  }
+  Line operator()(const GangFormed& e) const {
+    if (e.generation.value == 1) return std::nullopt;
+    return OfAttempt(e.uid, "REFORMED", "generation " + std::to_string(e.generation.value) + " after " + FormatDuration(e.took) + ", " +
+                                            std::to_string(e.redone_samples) + " samples are done again");
+  }
   Line operator()(const AttemptRunning& e) const { return OfAttempt(e.uid, "RUNNING", ""); }
   Line operator()(const AttemptStopping& e) const {
     const Attempt& attempt = *state.FindAttempt(e.uid);
@@ -71,7 +81,7 @@ struct Describer {
   Line operator()(const TaskRequeued& e) const {
     const Task& task = *state.FindTask(e.task);
     std::string wait = e.not_before_wall == 0 ? "now" : "in " + HumanDuration(e.not_before_wall - e.at_wall + kSecond - 1);
-    return HistoryLine{.job = e.task.job, .task_index = IndexOf(e.task), .attempt = task.attempts, .kind = "REQUEUED", .text = "next attempt " + wait};
+    return HistoryLine{.job = e.task.job, .task_index = IndexOf(e.task), .attempt = task.attempts, .kind = "REQUEUED", .text = "next attempt " + wait + e.redone};
   }
   Line operator()(const TaskFinished& e) const {
     const Job& job = *state.FindJob(e.task.job);

@@ -35,10 +35,26 @@ std::string CheckTask(const ClusterState& state, const Task& task) {
   return attempt->number == task.attempts ? "" : Say("attempt numbers disagree", task.id.job);
 }
 
+std::string CheckReform(const Attempt& attempt) {
+  const Reform& reform = attempt.reform;
+  Generation now = attempt.rendezvous.generation;
+  std::set<NodeId> nodes = reform.former;
+  for (const Member& member : attempt.members)
+    if (!nodes.insert(member.node).second) return " has a node twice, or one that lost its part";
+  for (Generation born : reform.born)
+    if (born > now) return " has a rank of a later generation";
+  if (reform.born.size() % attempt.members.size() != 0) return " has nodes with fewer ranks than others";
+  if (reform.formed > now || (now.value > 1 && reform.formed.value == 0)) return " re-forms and never was formed";
+  if (!reform.underway()) return attempt.phase == AttemptPhase::kRunning && reform.formed.value > 0 && reform.formed != now ? " waits for a generation without knowing" : "";
+  if (attempt.phase != AttemptPhase::kRunning || attempt.deadline == kNever || reform.formed == now) return " re-forms though it does not run, is formed, or for ever";
+  return "";
+}
+
 std::string CheckAttempt(const ClusterState& state, const Attempt& attempt) {
   if (attempt.phase == AttemptPhase::kEnded) return attempt.AllGone() ? "attempt " + ToHex(attempt.uid) + " is over but still here" : "";
   const Task* task = state.FindTask(attempt.task);
   if (task == nullptr || task->attempt != attempt.uid) return "attempt " + ToHex(attempt.uid) + " is live and nobody's";
+  if (std::string broken = CheckReform(attempt); !broken.empty()) return "attempt " + ToHex(attempt.uid) + broken;
   if (attempt.phase != AttemptPhase::kRunning && attempt.deadline == kNever)
     return "attempt " + ToHex(attempt.uid) + " is " + std::string(Name(attempt.phase)) + " without a deadline";
   return "";

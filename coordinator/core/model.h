@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -84,6 +85,24 @@ struct Job {
 TaskState JobState(const TaskCounts& counts);
 inline TaskState JobState(const Job& job) { return JobState(job.counts); }
 
+// A rank that ended though the others can go on.
+struct RankDown {
+  uint32_t rank = 0;
+  Generation born;                       // in which its process was started
+  int32_t code = 0, signal = 0;
+  std::string message, tail;
+};
+
+// What a node says of its ranks' part in the group, when they can re-form.
+struct Formation {
+  Generation joined;                     // newest that every rank there has joined; 0: none
+  bool survives = false;                 // a rank lives there that has joined one: others get the state from it
+  std::string addr;                      // where such a rank listens
+  uint16_t port = 0;
+  uint64_t step = 0, redone_samples = 0; // at which they joined; begun before it and to be done again
+  std::vector<RankDown> down;
+};
+
 // A node's part in an attempt.
 struct Member {
   NodeId node;
@@ -92,6 +111,7 @@ struct Member {
   bool gone = false;                     // nothing of it lives there any more: its resources are free
   bool lost = false;                     // gone because its node was lost, rebooted or forgot it
   std::string exit;                      // serialized ExitRecord; opaque here; empty: none arrived
+  std::optional<Formation> formation;    // volatile: as it last said
 };
 
 struct Rendezvous {
@@ -99,6 +119,17 @@ struct Rendezvous {
   Generation generation{1};
   std::string addr;                      // of rank 0, when READY
   uint16_t port = 0;
+};
+
+// How a gang lives on when ranks of it die: the next generation is formed with replacements, in the same attempt.
+struct Reform {
+  Generation formed;                     // newest generation that all ranks have joined; 0: none yet
+  std::vector<Generation> born;          // by rank: when its process is to have been started; empty: all in the first
+  std::set<NodeId> former;               // nodes that have lost their part: they never get one of this attempt again
+  // While a generation is awaited; since_wall 0: none is.
+  Millis since_wall = 0;
+  std::string why;                       // what broke the one before
+  bool underway() const { return since_wall != 0; }
 };
 
 // The first failure of an attempt that arrived; later ones are cascades.
@@ -128,6 +159,7 @@ struct Attempt {
   int32_t cpus = 0;                      // taken on each member's node
   int64_t memory = 0;
   Rendezvous rendezvous;
+  Reform reform;
   Millis placed_wall = 0, running_wall = 0, ended_wall = 0;
   // While STOPPING, and after: why. kNone: nobody stopped it.
   Cause stop_cause = Cause::kNone;
@@ -145,6 +177,7 @@ struct Attempt {
   Member* FindMember(NodeId node);
   const Member* FindMember(NodeId node) const;
   bool AllGone() const;
+  uint32_t RanksPerNode() const { return static_cast<uint32_t>(reform.born.size() / members.size()); }  // once born is known
 };
 
 struct Task {

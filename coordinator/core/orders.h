@@ -20,6 +20,7 @@ struct AttemptOrder {
   uint16_t master_port = 0;
   bool local_endpoint = false;
   std::string resume_from;
+  std::vector<Generation> born;    // by local rank; empty: all in the first
   // stop
   Millis grace = 0;
   Cause why = Cause::kNone;

@@ -11,6 +11,7 @@ struct Policy {
   Millis node_lost_after = 30 * kSecond;
   Millis fail_grace = 300;
   Millis placement_wait = 1 * kSecond;    // after a start, for nodes that were up
+  Millis reform_timeout = 120 * kSecond;  // a rank has died to all ranks joined again; 0: a death ends the gang
   Millis start_timeout = 120 * kSecond;   // placed to running
   Millis stop_margin = 30 * kSecond;      // STOPPING lasts at most grace + this
   Millis fence_margin = 10 * kSecond;     // after stop_after and grace, before a lost task starts elsewhere

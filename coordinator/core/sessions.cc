@@ -24,6 +24,10 @@ AttemptOrder RunOrder(const Attempt& attempt, uint32_t group_rank) {
   order.master_port = attempt.rendezvous.port;
   order.local_endpoint = attempt.members.size() == 1;
   order.resume_from = attempt.resume_from;
+  if (!attempt.reform.born.empty()) {
+    auto first = attempt.reform.born.begin() + group_rank * attempt.RanksPerNode();
+    order.born.assign(first, first + attempt.RanksPerNode());
+  }
   return order;
 }
 
@@ -136,6 +140,7 @@ void Sessions::OnEvent(const Event& event, const ClusterState& state) {
   };
   if (const auto* placed = std::get_if<AttemptPlaced>(&event)) mark_all(placed->attempt.uid);
   if (const auto* ready = std::get_if<RendezvousReady>(&event)) mark_all(ready->uid);
+  if (const auto* reform = std::get_if<ReformStarted>(&event)) mark_all(reform->uid);
   if (const auto* stopping = std::get_if<AttemptStopping>(&event)) mark_all(stopping->uid);
   if (const auto* ended = std::get_if<AttemptEnded>(&event)) mark_all(ended->uid);
   if (const auto* gone = std::get_if<MemberGone>(&event)) MarkForget(gone->node, gone->uid);

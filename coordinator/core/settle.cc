@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "coordinator/core/decide.h"
+#include "coordinator/core/reform.h"
 #include "coordinator/core/retry.h"
 
 namespace gt {
@@ -74,6 +75,16 @@ int32_t ExitCode(const Attempt& attempt) {
   return failure.code != 0 ? failure.code : attempt.exit_code;
 }
 
+// ", from the checkpoint of step 40, 10 steps (about 100 samples) are done again"; empty when nothing is known of steps.
+std::string Redone(const Attempt& attempt, const Task& task) {
+  uint64_t done = attempt.progress.step, kept = task.checkpoint_step;
+  if (done <= kept) return "";
+  std::string from = task.checkpoint.empty() ? "from the start" : "from the checkpoint of step " + std::to_string(kept);
+  auto samples = static_cast<uint64_t>(static_cast<double>(attempt.progress.samples) * static_cast<double>(done - kept) / static_cast<double>(done));
+  std::string about = samples == 0 ? "" : " (about " + std::to_string(samples) + " samples)";
+  return ", " + from + ", " + std::to_string(done - kept) + " steps" + about + " are done again";
+}
+
 void EndAttempt(Turn& turn, const Uid& uid) {
   const Attempt& attempt = *turn.state.FindAttempt(uid);
   Ending ending = SettleCause(turn, attempt);
@@ -86,12 +97,13 @@ void EndAttempt(Turn& turn, const Uid& uid) {
   bool charged = BudgetOf(ending.cause) == Budget::kUser || BudgetOf(ending.cause) == Budget::kInfra;
   ending.message += StillAlive(turn, attempt);
   Millis fenced = FencedUntil(turn, attempt, job);
+  std::string redone = Redone(attempt, task);
   turn.emit(AttemptEnded{uid, ending.cause, ending.message, charged, exit_code, turn.now.wall});
   if (verdict.again) {
     Millis wait = std::max(verdict.wait, fenced - turn.now.mono);
     turn.emit(TaskRequeued{.task = task_id, .charged = verdict.charged, .avoid = culprit,
                            .not_before_wall = wait == 0 ? 0 : turn.now.wall + wait,
-                           .not_before = wait == 0 ? 0 : turn.now.mono + wait, .at_wall = turn.now.wall});
+                           .not_before = wait == 0 ? 0 : turn.now.mono + wait, .at_wall = turn.now.wall, .redone = redone});
     return;
   }
   turn.emit(TaskFinished{task_id, verdict.final_state, ending.cause, ending.message, exit_code, turn.now.wall});
@@ -131,6 +143,7 @@ void LoseMember(Turn& turn, const Uid& uid, NodeId node, const std::string& why)
   if (attempt == nullptr) return;
   const Member* member = attempt->FindMember(node);
   if (member == nullptr || member->gone) return;
+  if (ReplaceMember(turn, uid, node, why)) return;
   const Node* known = turn.state.FindNode(node);
   std::string name = known == nullptr ? "" : known->name;
   turn.emit(MemberGone{.uid = uid, .node = node, .lost = true});

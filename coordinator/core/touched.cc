@@ -31,6 +31,12 @@ struct Toucher {
   }
   void operator()(const MemberAdvanced& e) { TouchAttempt(e.uid); }
   void operator()(const RendezvousReady& e) { TouchAttempt(e.uid); }
+  void operator()(const MemberFormed&) {}
+  void operator()(const ReformStarted& e) {
+    TouchWhole(e.uid);
+    TouchTask(state.FindAttempt(e.uid)->task);
+  }
+  void operator()(const GangFormed& e) { TouchWhole(e.uid); }
   void operator()(const AttemptStarting& e) { TouchWhole(e.uid); }
   void operator()(const AttemptRunning& e) { TouchWhole(e.uid); }
   void operator()(const AttemptStopping& e) { TouchWhole(e.uid); }

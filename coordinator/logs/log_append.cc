@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/base/vocabulary.h"
 #include "common/os/clock.h"
 #include "common/os/file.h"
 #include "coordinator/logs/log_store_impl.h"
@@ -82,7 +83,9 @@ void LogStore::Impl::Plan(const LogInput& input, const std::shared_ptr<AttemptLo
   if (offset > end) {
     frame.kind = FrameKind::kNotice;
     frame.offset = offset;
-    PlanFrame(log, frame, "[" + std::to_string(offset - end) + " bytes of output are missing here]", pending);
+    bool moved = offset / kMovedStream > end / kMovedStream;
+    PlanFrame(log, frame, moved ? "[from here on the rank ran on another node; the last of its output on the one before may be missing]"
+                                : "[" + std::to_string(offset - end) + " bytes of output are missing here]", pending);
   }
   frame.kind = FrameKind::kData;
   for (; !data.empty(); data.remove_prefix(std::min(data.size(), logs::kMaxData))) {

@@ -33,7 +33,7 @@ Result<wire::JobLaunch> ConvertLaunch(const Job& job, const Policy& policy);
 
 // --- workers (convert_worker.cc) ------------------------------------------------------------------------------------
 // Bounds on what one worker may say at once.
-constexpr size_t kMaxGpusPerNode = 256;
+constexpr size_t kMaxGpusPerNode = 256, kMaxRanksPerNode = 1024;
 constexpr size_t kMaxReportAttempts = 16'384;
 constexpr size_t kMaxExitRecordBytes = 256u << 10;
 

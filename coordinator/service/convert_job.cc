@@ -94,6 +94,7 @@ Result<wire::JobLaunch> ConvertLaunch(const Job& job, const Policy& policy) {
   launch.set_grace_ms(job.grace);
   launch.set_fail_grace_ms(policy.fail_grace);
   launch.set_stop_after_ms(job.stop_after);
+  if (job.contract) launch.set_reform_timeout_ms(policy.reform_timeout);
   launch.set_array(job.array);
   launch.set_max_restarts(job.retry.user);
   launch.set_gpus_per_node(job.shape.gpus);

@@ -57,6 +57,8 @@ std::string StoredExit(const wire::ExitRecord& record) {
   return smaller.SerializeAsString();
 }
 
+std::string LastOf(const std::string& tail) { return tail.substr(tail.size() > kMaxText ? tail.size() - kMaxText : 0); }
+
 ExitReport ConvertExit(const wire::ExitRecord& in) {
   ExitReport out;
   out.why = static_cast<ExitReport::Why>(in.why());  // the values are equal, see the wire's enum
@@ -67,7 +69,7 @@ ExitReport ConvertExit(const wire::ExitRecord& in) {
   if (const wire::RankExit* rank = FirstFailed(in)) {
     out.code = rank->code();
     out.signal = rank->signal();
-    out.tail = rank->tail().substr(rank->tail().size() > kMaxText ? rank->tail().size() - kMaxText : 0);
+    out.tail = LastOf(rank->tail());
     // The record's own line repeats code and signal; what the program said is the news.
     if (out.message.empty() || out.why == ExitReport::Why::kRankFailed) out.message = Clean(rank->message(), kMaxText);
   }
@@ -89,6 +91,24 @@ Progress ConvertProgress(const wire::Progress& in, Millis wall) {
   return out;
 }
 
+Result<Formation> ConvertFormation(const wire::Formation& in) {
+  if (in.store_port() > 65535) return Bad("a store's port is out of range");
+  if (in.down_size() > static_cast<int>(kMaxRanksPerNode)) return Bad("more ranks are down than a node can have");
+  Formation out;
+  out.joined = {in.joined()};
+  out.survives = in.survives();
+  out.addr = Clean(in.store_addr(), kMaxName);
+  out.port = static_cast<uint16_t>(in.store_port());
+  out.step = in.step();
+  out.redone_samples = in.redone_samples();
+  for (const wire::RankDown& down : in.down()) {
+    const wire::RankExit& exit = down.exit();
+    out.down.push_back({.rank = exit.rank(), .born = {down.born()}, .code = exit.code(), .signal = exit.signal(),
+                        .message = Clean(exit.message(), kMaxText), .tail = LastOf(exit.tail())});
+  }
+  return out;
+}
+
 Result<AttemptReport> ConvertAttempt(const wire::AttemptReport& in, Millis wall) {
   AttemptReport out;
   out.uid = FromWire(in.uid());
@@ -105,6 +125,9 @@ Result<AttemptReport> ConvertAttempt(const wire::AttemptReport& in, Millis wall)
   if (in.has_checkpoint() && in.checkpoint().path().size() <= kMaxText) {
     out.checkpoint = in.checkpoint().path();
     out.checkpoint_step = in.checkpoint().step();
+  }
+  if (in.has_formation()) {
+    GT_ASSIGN_OR_RETURN(out.formation, ConvertFormation(in.formation()));
   }
   return out;
 }
@@ -189,6 +212,7 @@ void ConvertOrders(const Orders& orders, wire::NodeOrders* out) {
     if (!in.master_addr.empty()) attempt->set_master_addr(in.master_addr), attempt->set_master_port(in.master_port);
     if (in.local_endpoint) attempt->set_local_endpoint(true);
     if (!in.resume_from.empty()) attempt->set_resume_from(in.resume_from);
+    for (Generation born : in.born) attempt->add_born(born.value);
   }
 }
 

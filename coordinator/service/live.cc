@@ -17,7 +17,8 @@ const Attempt* ShownAttempt(const ClusterState& state, const Job& job, std::opti
   return of(job.range.first);
 }
 
-std::string RunningReason(const Job& job, const Attempt& attempt) {
+std::string RunningReason(const Job& job, const Attempt& attempt, const ClusterState& state, const Policy& policy, Now now) {
+  if (attempt.reform.underway()) return Reason(state, policy, job.id, now, attempt.task.index);
   if (attempt.phase != AttemptPhase::kStopping) return "";
   if (attempt.stop_cause == Cause::kCancelled) return "cancelling" + (job.cancel_reason.empty() ? "" : ": " + job.cancel_reason);
   return "stopping" + (attempt.failure.message.empty() ? "" : ": " + attempt.failure.message);
@@ -52,7 +53,7 @@ bool LiveSummary(const ClusterState& state, const Policy& policy, Now now, JobId
   }
   if (attempt != nullptr) FillFromAttempt(*attempt, NamesOf(state, *attempt), out);
   if (out->state() == wire::TASK_QUEUED) out->set_reason(Reason(state, policy, id, now, index));
-  if (out->state() == wire::TASK_ACTIVE && attempt != nullptr) out->set_reason(RunningReason(*job, *attempt));
+  if (out->state() == wire::TASK_ACTIVE && attempt != nullptr) out->set_reason(RunningReason(*job, *attempt, state, policy, now));
   if (out->state() == wire::TASK_ACTIVE && attempt == nullptr && out->queued() > 0) out->set_reason(Reason(state, policy, id, now, index));
   return true;
 }

@@ -158,4 +158,28 @@ void BindFailure(sqlite::Statement* s, const Attempt& attempt) {
   s->BindBlob(9, failure.tail);
 }
 
+void BindReform(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch) {
+  const Reform& reform = attempt.reform;
+  scratch->a = pack::Numbers(reform.born);
+  scratch->b = pack::Numbers(std::vector<NodeId>(reform.former.begin(), reform.former.end()));
+  s->Bind(1, AttemptKey(attempt.task, attempt.number));
+  s->Bind(2, int64_t{reform.formed.value});
+  s->BindBlob(3, scratch->a);
+  s->BindBlob(4, scratch->b);
+  s->Bind(5, reform.since_wall);
+  s->BindOptional(6, reform.why);
+}
+
+Result<ReformRow> ReadReform(const sqlite::Statement& s) {
+  ReformRow row;
+  std::vector<NodeId> former;
+  row.reform.formed = {static_cast<uint32_t>(s.Int(1))};
+  row.reform.since_wall = s.Int(4);
+  row.reform.why = s.Text(5);
+  bool ok = pack::ReadUid(s.View(0), &row.uid) && pack::ReadNumbers(s.View(2), &row.reform.born) && pack::ReadNumbers(s.View(3), &former);
+  if (!ok) return Torn("reform");
+  row.reform.former.insert(former.begin(), former.end());
+  return row;
+}
+
 }  // namespace gt::rows

@@ -13,6 +13,7 @@ constexpr const char* kOfJob[] = {
     "DELETE FROM failure WHERE attempt IN (SELECT attempt FROM failure WHERE attempt BETWEEN ?1 << 30 AND (?1 << 30 | 0x3FFFFFFF) LIMIT ?2)",
     "DELETE FROM member WHERE (attempt, group_rank) IN (SELECT attempt, group_rank FROM member WHERE attempt BETWEEN ?1 << 30 AND "
     "(?1 << 30 | 0x3FFFFFFF) LIMIT ?2)",
+    "DELETE FROM reform WHERE attempt IN (SELECT attempt FROM reform WHERE attempt BETWEEN ?1 << 30 AND (?1 << 30 | 0x3FFFFFFF) LIMIT ?2)",
     "DELETE FROM attempt WHERE id IN (SELECT id FROM attempt WHERE id BETWEEN ?1 << 30 AND (?1 << 30 | 0x3FFFFFFF) LIMIT ?2)",
     "DELETE FROM task WHERE id IN (SELECT id FROM task WHERE id BETWEEN ?1 << 20 AND (?1 << 20 | 0xFFFFF) LIMIT ?2)",
     "DELETE FROM job_spec WHERE job = ?1 AND ?2 > 0",

@@ -51,6 +51,20 @@ Status LoadAttempts(sqlite::Database* db, ClusterState* state) {
   }
 }
 
+Status LoadReforms(sqlite::Database* db, ClusterState* state) {
+  GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare("SELECT a.uid, " GT_REFORM_COLUMNS " FROM attempt AS a CROSS JOIN reform AS r "
+                                                       "ON r.attempt = a.id WHERE a.live = 1"));
+  for (;;) {
+    GT_ASSIGN_OR_RETURN(bool row, s.Step());
+    if (!row) return OkStatus();
+    GT_ASSIGN_OR_RETURN(rows::ReformRow read, rows::ReadReform(s));
+    auto attempt = state->attempts.find(read.uid);
+    size_t born = read.reform.born.size();
+    if (attempt == state->attempts.end() || (born != 0 && born % attempt->second.members.size() != 0)) return rows::Torn("reform");
+    attempt->second.reform = std::move(read.reform);
+  }
+}
+
 Status LoadTasks(sqlite::Database* db, const char* sql, ClusterState* state) {
   GT_ASSIGN_OR_RETURN(sqlite::Statement s, db->Prepare(sql));
   for (;;) {
@@ -84,6 +98,7 @@ Result<ClusterState> LoadState(sqlite::Database* db) {
   GT_RETURN_IF_ERROR(LoadJobs(db, &state));
   GT_RETURN_IF_ERROR(LoadSkipped(db, &state));
   GT_RETURN_IF_ERROR(LoadAttempts(db, &state));
+  GT_RETURN_IF_ERROR(LoadReforms(db, &state));
   // A task that is not final waits, or has a live attempt.
   GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM task WHERE state = 0", &state));
   GT_RETURN_IF_ERROR(LoadTasks(db, "SELECT " GT_TASK_COLUMNS " FROM attempt AS a CROSS JOIN task ON task.id = a.id >> 10 "

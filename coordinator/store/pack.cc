@@ -55,7 +55,26 @@ class Reader {
   bool ok_ = true;
 };
 
+template <typename Id>
+std::string PackIds(const std::vector<Id>& list) {
+  Writer w;
+  for (Id id : list) w.Int(id.value);
+  return w.Take();
+}
+
+template <typename Id>
+bool ReadIds(std::string_view blob, std::vector<Id>* list) {
+  Reader r(blob);
+  while (r.more()) list->push_back({static_cast<decltype(Id::value)>(r.Int())});
+  return r.Done();
+}
+
 }  // namespace
+
+std::string Numbers(const std::vector<Generation>& list) { return PackIds(list); }
+bool ReadNumbers(std::string_view blob, std::vector<Generation>* list) { return ReadIds(blob, list); }
+std::string Numbers(const std::vector<NodeId>& list) { return PackIds(list); }
+bool ReadNumbers(std::string_view blob, std::vector<NodeId>* list) { return ReadIds(blob, list); }
 
 std::string Strings(const std::vector<std::string>& list) {
   Writer w;

@@ -16,6 +16,10 @@ std::string Strings(const std::vector<std::string>& list);          // empty lis
 bool ReadStrings(std::string_view blob, std::vector<std::string>* list);
 std::string Times(const std::deque<Millis>& list);
 bool ReadTimes(std::string_view blob, std::deque<Millis>* list);
+std::string Numbers(const std::vector<Generation>& list);
+bool ReadNumbers(std::string_view blob, std::vector<Generation>* list);
+std::string Numbers(const std::vector<NodeId>& list);
+bool ReadNumbers(std::string_view blob, std::vector<NodeId>* list);
 std::string OfProgress(const Progress& progress);
 bool ReadProgress(std::string_view blob, Progress* progress);
 std::string OfInventory(const Inventory& inventory);

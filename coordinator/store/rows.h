@@ -76,6 +76,12 @@ void BindMember(sqlite::Statement* s, const Attempt& attempt, int group_rank, Sc
 Result<Member> ReadMember(const sqlite::Statement& s);
 void BindFailure(sqlite::Statement* s, const Attempt& attempt);
 
+// --- reform: 1..6. Reading expects the attempt's uid before them.
+#define GT_REFORM_COLUMNS "r.formed, r.born_pack, r.former_pack, r.since, r.why"
+void BindReform(sqlite::Statement* s, const Attempt& attempt, Scratch* scratch);
+struct ReformRow { Uid uid; Reform reform; };
+Result<ReformRow> ReadReform(const sqlite::Statement& s);
+
 // --- node: 1..10
 #define GT_NODE_COLUMNS "id, name, uid, boot_id, version, state, draining, drain_reason, drain_actor, inventory_pack"
 void BindNode(sqlite::Statement* s, const Node& node, Scratch* scratch);

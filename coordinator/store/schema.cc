@@ -3,11 +3,12 @@
 #include <array>
 
 #include "coordinator/store/migrations/001_initial.h"
+#include "coordinator/store/migrations/002_reform.h"
 
 namespace gt {
 namespace {
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations = {kMigration001};
+constexpr std::array<const char*, kSchemaVersion> kMigrations = {kMigration001, kMigration002};
 
 // What was handed out after the copy was made must not be handed out again: ids that people have seen, epochs that workers
 // obey.

@@ -6,7 +6,7 @@
 
 namespace gt {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 constexpr int kApplicationId = 0x47545231;  // "GTR1"
 
 // Makes the tables or brings them up, in one transaction. kFailedPrecondition: a newer schema, or not a file of ours.

@@ -37,8 +37,11 @@ constexpr char kFinishAttempt[] = GT_ATTEMPT_CHANGE ", live = 0 WHERE id = ?1";
 
 constexpr char kPutMember[] =
     "INSERT INTO member VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (attempt, group_rank) DO UPDATE SET "
-    "phase = excluded.phase, gone = excluded.gone, lost = excluded.lost, exit_record = excluded.exit_record";
+    "node = excluded.node, gpu_uuids_pack = excluded.gpu_uuids_pack, phase = excluded.phase, gone = excluded.gone, lost = excluded.lost, exit_record = excluded.exit_record";
 constexpr char kPutFailure[] = "INSERT INTO failure VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (attempt) DO NOTHING";
+constexpr char kPutReform[] =
+    "INSERT INTO reform VALUES (?,?,?,?,?,?) ON CONFLICT (attempt) DO UPDATE SET formed = excluded.formed, "
+    "born_pack = excluded.born_pack, former_pack = excluded.former_pack, since = excluded.since, why = excluded.why";
 constexpr char kPutNode[] =
     "INSERT INTO node VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, uid = excluded.uid, "
     "boot_id = excluded.boot_id, version = excluded.version, state = excluded.state, draining = excluded.draining, "
@@ -72,6 +75,7 @@ Status Writer::Prepare() {
       {&finish_attempt_, kFinishAttempt},
       {&put_member_, kPutMember},
       {&put_failure_, kPutFailure},
+      {&put_reform_, kPutReform},
       {&put_node_, kPutNode},
       {&insert_event_, kInsertEvent},
       {&update_counters_, "UPDATE meta SET next_job = ?, next_node = ?, epoch = max(epoch, ?)"},
@@ -192,6 +196,10 @@ Status Writer::WriteAttempt(const Attempt& attempt, bool is_new) {
       rows::BindMember(&put_member_, attempt, static_cast<int>(i), &scratch_);
       GT_RETURN_IF_ERROR(put_member_.Run());
     }
+  }
+  if (attempt.reform.formed.value > 0) {
+    rows::BindReform(&put_reform_, attempt, &scratch_);
+    GT_RETURN_IF_ERROR(put_reform_.Run());
   }
   if (attempt.failure.cause == Cause::kNone) return OkStatus();
   rows::BindFailure(&put_failure_, attempt);

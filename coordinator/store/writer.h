@@ -35,7 +35,7 @@ class Writer {
   rows::Scratch scratch_;
   sqlite::Statement begin_, commit_, rollback_;
   sqlite::Statement insert_job_, insert_spec_, update_job_, finish_job_;
-  sqlite::Statement put_task_, insert_attempt_, update_attempt_, finish_attempt_, put_member_, put_failure_, put_node_;
+  sqlite::Statement put_task_, insert_attempt_, update_attempt_, finish_attempt_, put_member_, put_failure_, put_reform_, put_node_;
   sqlite::Statement insert_event_, update_counters_;
   int64_t last_seq_ = 0, written_seq_ = 0;  // of events: committed, and with this batch
 };

@@ -3,6 +3,8 @@
 # usage: tests/bench/train_bench.sh [--json FILE] [NAME...]      (default: every name)
 #   step_ratio_mlp, step_ratio_simple_cnn             gt-trainer as it runs by itself (shared memory) / torchrun
 #   step_ratio_gloo_mlp, step_ratio_gloo_simple_cnn   gt-trainer over Gloo / torchrun
+#   recovery_kill_p95_s                               SIGKILL of one of 2 ranks (two nodes) to the next step of both, the whole
+#                                                     system, a cold replacement; GT_BENCH_KILLS (50) kills
 # Rounds of both are interleaved, and medians compared, so that a busy machine hits both alike.
 # GT_BUILD_DIR (build/release), GT_BENCH_ROUNDS (5), GT_CACHE_DIR (where the Python environment of the peer is kept)
 set -euo pipefail
@@ -18,14 +20,15 @@ names=()
 while [[ $# -gt 0 ]]; do
   case $1 in
     --json) json=$2; shift 2 ;;
-    step_ratio_*) names+=("$1"); shift ;;
-    *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    step_ratio_*|recovery_kill_p95_s) names+=("$1"); shift ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-[[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_gloo_mlp step_ratio_gloo_simple_cnn)
+[[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_gloo_mlp step_ratio_gloo_simple_cnn
+  recovery_kill_p95_s)
 [[ -x $trainer ]] || { echo "train_bench: $trainer is not built" >&2; exit 1; }
 
-if ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
+if [[ "${names[*]}" == *step_ratio_* ]] && ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
   echo "train_bench: installing PyTorch for the comparison into $venv (several GB, once)" >&2
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check torch==2.11.0 numpy setuptools >&2
@@ -61,7 +64,20 @@ theirs() {  # MODEL
 median() { sort -g | awk '{v[NR]=$1} END {print NR % 2 ? v[(NR+1)/2] : (v[NR/2]+v[NR/2+1])/2}'; }
 
 entries=
+recovery() {  # sets p50, p95, most (seconds) and kills
+  read -r _ p50 p95 most kills < <(GT_BIN=$(dirname "$trainer") GT_REPO=$root timeout 600 python3 -B "$here/recovery_bench.py" \
+    "${GT_BENCH_KILLS:-50}" | awk '/^kill_ms/ {printf "kill %.3f %.3f %.3f %d\n", $2/1000, $3/1000, $4/1000, $5}')
+  [[ -n ${kills:-} ]]
+}
+
 for name in "${names[@]}"; do
+  if [[ $name == recovery_kill_p95_s ]]; then
+    recovery || { echo "train_bench: not every kill was survived" >&2; exit 1; }
+    echo "$name $p95  (median $p50, most $most, $kills kills; torchrun 2.5 to 4.7)"
+    entries+="${entries:+,}
+ \"$name\": $p95, \"recovery_kill_p50_s\": $p50, \"recovery_kill_max_s\": $most"
+    continue
+  fi
   model=${name#step_ratio_} collective=shm
   [[ $model == gloo_* ]] && model=${model#gloo_} collective=gloo
   [[ $model == mlp || $model == simple_cnn ]] || { echo "train_bench: no such figure: $name" >&2; exit 2; }

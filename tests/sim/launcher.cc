@@ -7,11 +7,11 @@ namespace {
 
 constexpr Millis kJournalLag = 50;  // what was appended since may be lost with the power
 
+}  // namespace
+
 const JobPlan& PlanOf(const Plan& plan, const worker::LauncherStart& start) {
   return plan.jobs.at(std::stoul(start.argv.at(1)));
 }
-
-}  // namespace
 
 // --- the worker's connection
 // ------------------------------------------------------------------------------------------
@@ -50,7 +50,8 @@ worker::LauncherState Launcher::StateOf(const Entry& entry) const {
           .generation = entry.generation,
           .phase = entry.phase,
           .endpoint = entry.endpoint,
-          .exit = entry.exit};
+          .exit = entry.exit,
+          .formation = FormationOf(entry)};
 }
 
 void Launcher::Say(const Entry& entry) { Send(StateOf(entry)); }
@@ -68,7 +69,8 @@ void Launcher::Handle(worker::StartAttempt& what) {
   if (Entry* known = Find(uid)) return Say(*known);
   Entry& entry = entries_[uid];
   entry.start = std::move(what.start);
-  entry.generation = entry.start.generation;
+  entry.generation = entry.born = entry.start.generation;
+  entry.formed = entry.generation.value > 1;
   entry.journalled_at = timeline_->now();
   entry.fate = FateOf(PlanOf(*plan_, entry.start), entry.start.task_index, entry.start.number, entry.start.group_rank);
   oracle_->OnTaken(node_, entry.start);
@@ -86,7 +88,14 @@ void Launcher::Handle(worker::StartAttempt& what) {
 void Launcher::Handle(worker::GoAttempt& what) {
   Entry* entry = Find(what.uid);
   if (!entry) return Send(worker::LauncherState{.uid = what.uid, .unknown = true});
-  if (what.generation > entry->generation) entry->generation = what.generation;
+  if (what.generation < entry->generation) return;
+  entry->generation = what.generation;
+  entry->went = true;
+  if (entry->fate.meets) {
+    Restart(entry, what.born);
+    if (entry->alive) Meet(what.uid);
+    Say(*entry);
+  }
   if (!entry->start.contract && !entry->exec_due && !entry->exit && !entry->stopping) ExecSoon(what.uid);
 }
 
@@ -131,7 +140,11 @@ void Launcher::Exec(const Uid& uid) {
     entry->endpoint = {entry->start.node_address, static_cast<uint16_t>(30000 + rng_.Below(10000))};
   Say(*entry);
   const Fate fate = entry->fate;
-  if (fate.runs != kNever) Later(fate.runs, false, [this, uid, fate] { Died(uid, fate.code, fate.signal); });
+  if (fate.meets) {
+    Death death = DeathOf(PlanOf(*plan_, entry->start), entry->start.task_index, entry->start.number, entry->start.group_rank, entry->born);
+    if (death.after != kNever) Later(death.after, false, [this, uid, born = entry->born, death] { RankFails(uid, born, death); });
+    if (entry->went || entry->start.local_endpoint) Meet(uid);
+  } else if (fate.runs != kNever) Later(fate.runs, false, [this, uid, fate] { Died(uid, fate.code, fate.signal); });
   if (entry->start.time_limit > 0)
     Later(entry->start.time_limit, true, [this, uid] {
       if (const Entry* late = Find(uid); late && late->alive && !late->stopping)
@@ -152,6 +165,7 @@ void Launcher::Died(const Uid& uid, int code, int signal) {
   Entry* entry = Find(uid);
   if (!entry || !entry->alive) return;
   entry->alive = false;
+  Leave(*entry);
   if (!up_) return;  // the next launcher finds nothing and cannot know how it ended
   if (entry->stopping) return End(uid, entry->end_why, code, signal, entry->end_message);
   End(uid, code == 0 && signal == 0 ? worker::ExitWhy::kFinished : worker::ExitWhy::kRankFailed, code, signal, "");
@@ -235,6 +249,7 @@ void Launcher::Reboot(bool wipe) {
   up_ = false;
   ++boot_, ++life_;
   Detach();
+  for (const auto& [uid, entry] : entries_) Leave(entry);
   if (wipe) entries_.clear();
   std::erase_if(entries_, [this](const auto& pair) {
     return !pair.second.exit && pair.second.journalled_at + kJournalLag > timeline_->now() && rng_.OneIn(2);

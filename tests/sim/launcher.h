@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/rng.h"
+#include "tests/sim/meeting.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/timeline.h"
 #include "worker/core/agent.h"
@@ -15,12 +16,14 @@ namespace gt::sim {
 
 class Oracle;
 
+const JobPlan& PlanOf(const Plan& plan, const worker::LauncherStart& start);
+
 class Launcher {
  public:
   using ToWorker = std::function<void(worker::Input)>;
 
-  Launcher(Timeline* timeline, Oracle* oracle, const Plan* plan, size_t node, uint64_t seed)
-      : timeline_(timeline), oracle_(oracle), plan_(plan), node_(node), rng_(seed) {}
+  Launcher(Timeline* timeline, Oracle* oracle, Meetings* meetings, const Plan* plan, size_t node, uint64_t seed)
+      : timeline_(timeline), oracle_(oracle), meetings_(meetings), plan_(plan), node_(node), rng_(seed) {}
 
   // A worker connects: it gets everything, then each change. At most one.
   void Attach(ToWorker to_worker);
@@ -52,6 +55,10 @@ class Launcher {
     bool exec_due = false;  // will be started
     bool alive = false;     // a process of it lives
     bool stopping = false;
+    Generation born, joined;  // of its process; newest that it has joined
+    bool formed = false;      // it has joined once, or replaces one that had
+    bool went = false;        // knows a rendezvous
+    std::optional<worker::RankExit> down;
     worker::ExitWhy end_why = worker::ExitWhy::kFinished;  // once stopping
     std::string end_message;
     Millis kill_at = kNever;
@@ -70,6 +77,14 @@ class Launcher {
   // Runs `what` later if the machine has not rebooted since (and, with `own`, if this launcher still lives).
   void Later(Millis delay, bool own, std::function<void()> what);
   Entry* Find(const Uid& uid);
+  // Of ranks that form groups (launcher_reform.cc).
+  void Meet(const Uid& uid);
+  void RankFails(const Uid& uid, Generation born, const Death& death);
+  void Restart(Entry* entry, const std::vector<Generation>& born);
+  void GiveUp(const Uid& uid, Generation born);
+  void Leave(const Entry& entry);
+  std::optional<worker::Formation> FormationOf(const Entry& entry) const;
+
   void ExecSoon(const Uid& uid);
   void Exec(const Uid& uid);
   void Died(const Uid& uid, int code, int signal);
@@ -84,6 +99,7 @@ class Launcher {
 
   Timeline* const timeline_;
   Oracle* const oracle_;
+  Meetings* const meetings_;
   const Plan* const plan_;
   const size_t node_;
   Rng rng_;

@@ -7,7 +7,7 @@
 namespace gt::sim {
 
 Node::Node(Parts parts, size_t index, uint64_t seed)
-    : launcher(parts.timeline, parts.oracle, parts.plan, index, seed + 1),
+    : launcher(parts.timeline, parts.oracle, parts.meetings, parts.plan, index, seed + 1),
       parts_(parts),
       index_(index),
       rng_(seed),

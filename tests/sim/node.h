@@ -18,6 +18,7 @@ class Node {
     Timeline* timeline = nullptr;
     Network* network = nullptr;
     Oracle* oracle = nullptr;
+    Meetings* meetings = nullptr;
     const Plan* plan = nullptr;
   };
   Node(Parts parts, size_t index, uint64_t seed);

@@ -52,6 +52,7 @@ void Oracle::OnExec(size_t node, const worker::LauncherStart& start) {
                 " though the coordinator has heard from there that it is gone");
   if (start.rank_gpus.at(0) != placed.members.at(node))
     return Fail(Tag(start.uid) + " starts with other GPUs than it was placed on");
+  std::erase(running_[node], start.uid);  // an earlier process of the same rank
   CheckShared(node, start.uid, placed);
   running_[node].push_back(start.uid);
 }
@@ -123,6 +124,31 @@ void Oracle::Judge(const AttemptPlaced& e, const ClusterState& state, Millis) {
       return Fail("two members of one attempt are on one node");
   }
   placed_.emplace(attempt.uid, std::move(placed));
+}
+
+void Oracle::Judge(const ReformStarted& e, const ClusterState& state, Millis) {
+  Placed& placed = placed_.at(e.uid);
+  if (placed.ended || newest_[placed.task] != e.uid) return Fail(Tag(e.uid) + " is re-formed and is not the current attempt");
+  if (e.generation.value != ++placed.generation) return Fail(Tag(e.uid) + " skips a generation or has one twice");
+  if (placed.formed == 0) return Fail(Tag(e.uid) + " is re-formed though its ranks were never all there");
+  const Attempt& attempt = *state.FindAttempt(e.uid);
+  for (const ReformStarted::Moved& moved : e.moved) {
+    const gt::Node* node = state.FindNode(moved.member.node);
+    if (node == nullptr || node->draining || node->state != NodeState::kUp)
+      return Fail("a part of " + Tag(e.uid) + " moves to a node that takes nothing");
+    if (!placed.members.emplace(*IndexOf(state, node->id), moved.member.gpu_uuids).second)
+      return Fail("a part of " + Tag(e.uid) + " moves to a node that has or had one");
+  }
+  for (const auto& [index, gpus] : placed.members) {
+    bool member = std::any_of(attempt.members.begin(), attempt.members.end(), [&](const Member& m) { return IndexOf(state, m.node) == index; });
+    if (!member) placed.lost.insert(index);
+  }
+}
+
+void Oracle::Judge(const GangFormed& e, const ClusterState&, Millis) {
+  Placed& placed = placed_.at(e.uid);
+  if (e.generation.value != placed.generation || e.generation.value <= placed.formed) return Fail(Tag(e.uid) + " has formed a generation that is not the current one");
+  placed.formed = e.generation.value;
 }
 
 void Oracle::Judge(const MemberGone& e, const ClusterState& state, Millis) {

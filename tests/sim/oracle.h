@@ -65,10 +65,13 @@ class Oracle {
     std::set<size_t> gone, lost;                         // as the coordinator knows; lost: without a word from the node
     std::set<size_t> taken;
     bool ended = false;
+    uint32_t generation = 1, formed = 0;
   };
   void Print(const std::string& text) const;
   void Judge(const JobSubmitted& e, const ClusterState& state, Millis at);
   void Judge(const AttemptPlaced& e, const ClusterState& state, Millis at);
+  void Judge(const ReformStarted& e, const ClusterState& state, Millis at);
+  void Judge(const GangFormed& e, const ClusterState& state, Millis at);
   void Judge(const MemberGone& e, const ClusterState& state, Millis at);
   void Judge(const AttemptEnded& e, const ClusterState& state, Millis at);
   void Judge(const TaskFinished& e, const ClusterState& state, Millis at);

@@ -14,7 +14,7 @@ constexpr const char* kFaultNames[kFaultKinds] = {
     "worker-crash", "worker-stall",      "launcher-crash",    "reboot",
     "wipe",         "gpus-gone"};
 constexpr const char* kNatureNames[kNatures] = {"steady",   "flaky", "failing",    "endless",
-                                                "stubborn", "again", "bad-launch", "skewed"};
+                                                "stubborn", "again", "bad-launch", "skewed", "mortal"};
 
 Millis Between(Rng& rng, Millis low, Millis high) {
   return low + static_cast<Millis>(rng.Below(static_cast<uint64_t>(high - low) + 1));
@@ -114,7 +114,8 @@ JobPlan MakeJob(Rng& rng, const std::vector<NodePlan>& nodes, Millis until, bool
   ShapeJob(rng, nodes, &job);
   if (rng.OneIn(5)) job.tasks = static_cast<uint32_t>(Between(rng, 2, 12));
   job.user_retries = static_cast<int32_t>(rng.Below(4));
-  job.contract = rng.OneIn(3);
+  job.contract = rng.OneIn(3) || job.nature == Nature::kMortal;
+  if (job.nature == Nature::kMortal) job.user_retries += 3;
   job.longest = Skewed(rng, 4 * kMinute) + 100;
   job.grace = Skewed(rng, 20 * kSecond);
   if (rng.OneIn(6)) job.time_limit = job.grace + Skewed(rng, 2 * kMinute) + kSecond;
@@ -222,8 +223,20 @@ Fate FateOf(const JobPlan& job, uint32_t index, uint32_t number, uint32_t group_
   if (job.nature == Nature::kSkewed && !chosen) fate.runs = kNever;
   if (job.nature == Nature::kStubborn) fate.ignores_term = true, fate.dies_in = Skewed(of_rank, kMinute);
   if (job.nature == Nature::kAgain && number <= 2) fate.code = 75, fate.progresses = true;
+  fate.meets = job.nature == Nature::kMortal && job.contract;
+  if (fate.meets) fate.runs = base;
   fate.launch_fails = job.nature == Nature::kBadLaunch && every_other && chosen;
   return fate;
+}
+
+Death DeathOf(const JobPlan& job, uint32_t index, uint32_t number, uint32_t group_rank, Generation born) {
+  Rng rng(Rng(job.seed ^ (index * 15485863ull + number * 104729ull + group_rank * 1299709ull + born.value * 7919ull)).Next());
+  Death death;
+  if (rng.OneIn(2)) return death;
+  death.after = Skewed(rng, job.longest);
+  if (rng.OneIn(2)) death.signal = 9;
+  else death.code = 1;
+  return death;
 }
 
 }  // namespace gt::sim

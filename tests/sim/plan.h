@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/ids.h"
 #include "common/base/rng.h"
 #include "common/base/time.h"
 
@@ -55,8 +56,9 @@ enum class Nature : uint8_t {
   kAgain,      // exits 75 with progress, twice
   kBadLaunch,  // every other attempt cannot be started
   kSkewed,     // one member exits 0, the others go on for ever
+  kMortal,     // ranks form groups, die now and then, and re-form
 };
-constexpr int kNatures = static_cast<int>(Nature::kSkewed) + 1;
+constexpr int kNatures = static_cast<int>(Nature::kMortal) + 1;
 const char* Name(Nature nature);
 
 struct JobPlan {
@@ -106,7 +108,15 @@ struct Fate {
   bool ignores_term = false;
   Millis dies_in = 0;  // from SIGKILL (or SIGTERM that it does not ignore) to its end
   bool progresses = false;
+  bool meets = false;  // `runs` counts only while all ranks stand in one group
 };
 Fate FateOf(const JobPlan& job, uint32_t index, uint32_t number, uint32_t group_rank);
+
+// When and how a process of a rank that meets dies by itself: after its start; kNever: not.
+struct Death {
+  Millis after = kNever;
+  int32_t code = 0, signal = 0;
+};
+Death DeathOf(const JobPlan& job, uint32_t index, uint32_t number, uint32_t group_rank, Generation born);
 
 }  // namespace gt::sim

@@ -26,7 +26,7 @@ class Simulation {
                  plan.seed ^ 0x3333) {
     for (size_t i = 0; i < plan_.nodes.size(); ++i)
       nodes_.push_back(
-          std::make_unique<Node>(Node::Parts{&timeline_, &network_, &oracle_, &plan_}, i, plan.seed * 31 + i));
+          std::make_unique<Node>(Node::Parts{&timeline_, &network_, &oracle_, &meetings_, &plan_}, i, plan.seed * 31 + i));
     oracle_.SetNodes(&nodes_);
     network_.SetEnds(
         {.accept = [this](StreamId id, size_t node) { return coordinator_.Accept(id, node); },
@@ -132,6 +132,7 @@ class Simulation {
   const Policy policy_{.exit_skew = kMinute};  // an array of gangs that hang is to end today
   Timeline timeline_;
   Oracle oracle_;
+  Meetings meetings_{&timeline_, &oracle_};
   Network network_;
   std::vector<std::unique_ptr<Node>> nodes_;
   Coordinator coordinator_;

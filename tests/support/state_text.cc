@@ -56,6 +56,12 @@ std::string TextOf(const Attempt& a) {
                           a.charged, a.exit_code, a.resume_from, a.resume_step);
   for (const Member& m : a.members)
     text += Line(" member", m.node.value, Name(m.phase), Joined(m.gpu_uuids), m.gone, m.lost, m.exit);
+  const Reform& r = a.reform;
+  if (r.formed.value > 0) {
+    text += Line(" reform", r.formed.value, r.since_wall, r.why);
+    for (Generation born : r.born) text += Line("  born", born.value);
+    for (NodeId node : r.former) text += Line("  former", node.value);
+  }
   const Failure& f = a.failure;
   if (f.cause != Cause::kNone)
     text += Line(" failure", Name(f.cause), f.rank, f.node.value, f.node_name, f.code, f.signal, f.message, f.tail);

@@ -33,6 +33,7 @@ struct LauncherState {
   AttemptPhase phase = AttemptPhase::kStarting;
   Endpoint endpoint;     // contract: where local rank 0 listens; scripts: the port held for it
   std::optional<ExitRecord> exit;
+  std::optional<Formation> formation;  // of ranks that can re-form
 };
 // A connection to a launcher stands and this is all that it holds.
 struct LauncherSnapshot {
@@ -58,7 +59,7 @@ struct SendReport { NodeReport report; };     // over the present stream
 struct Refused { std::string why; };          // this worker may not join: end
 struct SaveEpoch { Epoch epoch; };            // so that the next start knows it
 struct StartAttempt { LauncherStart start; };
-struct GoAttempt { Uid uid; Generation generation; Endpoint master; };
+struct GoAttempt { Uid uid; Generation generation; Endpoint master; std::vector<Generation> born; };
 struct StopAttempt { Uid uid; Millis grace = 0; Cause why = Cause::kNone; };  // kNone: stale, nobody wants it
 struct ForgetAttempt { Uid uid; };
 struct RearmStopAfter { Uid uid; Millis remaining = 0; };

@@ -51,12 +51,18 @@ void Agent::Take(LauncherState& state) {
   }
   attempt->journalled = attempt->started = true;
   attempt->unknown = false;
-  attempt->generation = state.generation;
   uint8_t parts = 0;
+  // What was said of an earlier generation may have counted for nothing: all of it is said again of this one.
+  if (state.generation > attempt->generation) parts |= kPartPhase | kPartEndpoint | kPartProgress | kPartCheckpoint;
+  attempt->generation = state.generation;
   if (attempt->phase != state.phase) attempt->phase = state.phase, parts |= kPartPhase;
   if (state.endpoint.known() && attempt->endpoint != state.endpoint) {
     attempt->endpoint = state.endpoint;
     parts |= kPartEndpoint;
+  }
+  if (state.formation) {
+    attempt->formation = std::move(state.formation);
+    parts |= kPartFormation;
   }
   if (state.exit) {
     attempt->phase = AttemptPhase::kEnded;
@@ -102,10 +108,12 @@ void Agent::Launch(Attempt* attempt) {
 
 void Agent::Go(Attempt* attempt) {
   if (!attempt->order || !attempt->order->master.known() || attempt->stop) return;
-  if (attempt->order->local_endpoint || attempt->order->group_world_size == 1) return;
+  // A task on one node meets by itself the first time.
+  bool alone = attempt->order->local_endpoint || attempt->order->group_world_size == 1;
+  if (alone && attempt->order->born.empty()) return;
   if (attempt->gone >= attempt->order->generation) return;
   attempt->gone = attempt->order->generation;
-  Do(GoAttempt{attempt->uid, attempt->gone, attempt->order->master});
+  Do(GoAttempt{attempt->uid, attempt->gone, attempt->order->master, attempt->order->born});
 }
 
 void Agent::Stop(Attempt* attempt) {

@@ -14,6 +14,7 @@ AttemptReport ToReport(const Attempt& attempt, uint8_t parts) {
   if ((parts & kPartEndpoint) && attempt.endpoint.known()) report.endpoint = attempt.endpoint;
   if ((parts & kPartExit) && attempt.exit) report.exit = attempt.exit;
   if (parts & kPartProgress) report.progress = attempt.progress;
+  if (parts & kPartFormation) report.formation = attempt.formation;
   if (parts & kPartCheckpoint) report.checkpoint = attempt.checkpoint;
   return report;
 }

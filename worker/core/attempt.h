@@ -15,7 +15,8 @@ enum Part : uint8_t {
   kPartProgress = 8,
   kPartCheckpoint = 16,
   kPartUnknown = 32,
-  kAllParts = 63,
+  kPartFormation = 64,
+  kAllParts = 127,
 };
 
 struct StopWish {
@@ -39,6 +40,7 @@ struct Attempt {
   std::optional<ExitRecord> exit;
   std::optional<Progress> progress;
   std::optional<CheckpointNotice> checkpoint;
+  std::optional<Formation> formation;
   bool unknown = false;                // never heard of here: leaves the table once the coordinator knows
 
   uint8_t dirty = 0;                   // parts that changed since they were last put into a report

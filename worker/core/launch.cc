@@ -105,6 +105,7 @@ Result<LauncherStart> BuildStart(const JobLaunch& job, const AttemptOrder& order
   start.grace = job.grace_ms;
   start.fail_grace = job.fail_grace_ms;
   start.stop_after = job.stop_after_ms;
+  start.reform_timeout = job.reform_timeout_ms;
   if (!job.spec_json.empty()) start.make_dir = folder;
   return start;
 }

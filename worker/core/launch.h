@@ -33,7 +33,7 @@ struct LauncherStart {
   bool contract = false, local_endpoint = false, hold_port = false;
   std::string node_address;
   int64_t memory_limit = 0;
-  Millis time_limit = 0, grace = 0, fail_grace = 0, stop_after = 0;
+  Millis time_limit = 0, grace = 0, fail_grace = 0, stop_after = 0, reform_timeout = 0;
   std::string make_dir;  // to be made for the job user before the start; empty: none
 };
 

@@ -35,6 +35,10 @@ size_t WireSize(const AttemptReport& report) {
   if (report.endpoint) size += 16 + report.endpoint->address.size();
   if (report.exit) size += WireSize(*report.exit);
   if (report.progress) size += WireSize(*report.progress);
+  if (report.formation) {
+    size += 64 + report.formation->store.address.size();
+    for (const RankDown& down : report.formation->down) size += 16 + kRankBytes + down.exit.tail.size() + down.exit.message.size();
+  }
   if (report.checkpoint) size += 48 + report.checkpoint->path.size();
   return size;
 }

@@ -76,6 +76,21 @@ struct CheckpointNotice {
   int64_t bytes = 0;
 };
 
+// A rank that ended though the others can go on.
+struct RankDown {
+  Generation born;  // in which its process was started
+  RankExit exit;
+};
+
+// What ranks that can re-form have said of their group.
+struct Formation {
+  Generation joined;      // newest that every rank here has joined; 0: none
+  bool survives = false;  // a rank lives here that has joined one
+  Endpoint store;         // where such a rank listens
+  uint64_t step = 0, redone_samples = 0;
+  std::vector<RankDown> down;
+};
+
 // Absent fields have not changed since the last report of this stream.
 struct AttemptReport {
   Uid uid;
@@ -85,6 +100,7 @@ struct AttemptReport {
   std::optional<ExitRecord> exit;
   std::optional<Progress> progress;
   std::optional<CheckpointNotice> checkpoint;
+  std::optional<Formation> formation;
   bool unknown = false;
 };
 
@@ -128,7 +144,7 @@ struct JobLaunch {
   int32_t processes_per_node = 1;
   int32_t cpus_per_process = 1;
   int64_t memory_limit = 0;
-  Millis time_limit_ms = 0, grace_ms = 0, fail_grace_ms = 0, stop_after_ms = 0;
+  Millis time_limit_ms = 0, grace_ms = 0, fail_grace_ms = 0, stop_after_ms = 0, reform_timeout_ms = 0;
   std::string checkpoint_dir;
   bool array = false;
   int32_t max_restarts = 0;
@@ -151,6 +167,7 @@ struct AttemptOrder {
   std::string resume_from;
   Millis grace_ms = 0;
   Cause why = Cause::kNone;
+  std::vector<Generation> born;  // by local rank; empty: all in the first
 };
 
 struct NodeOrders {

@@ -27,7 +27,11 @@ Attempt::Attempt(AttemptContext* context, Start start)
     : context_(context), start_(std::move(start)), generation_(start_.generation), ranks_(start_.ranks.size()) {
   auto key = RandomKey();
   if (key.ok()) key_ = *key;
-  for (uint32_t i = 0; i < ranks_.size(); ++i) ranks_[i].exit.rank = start_.first_rank + i;
+  for (uint32_t i = 0; i < ranks_.size(); ++i) {
+    ranks_[i].exit.rank = start_.first_rank + i;
+    ranks_[i].born = generation_;
+  }
+  formed_ = generation_.value > 1;
   if (start_.stop_after > 0) OnRearm(start_.stop_after);
   WriteStart();
 }
@@ -98,12 +102,15 @@ void Attempt::OnGo(const Go& go) {
   if (go.generation < generation_ || step_ >= Step::kVerifying) return;
   bool repeated = endpoint_known_ && go.generation == generation_;
   generation_ = go.generation;
+  if (!repeated)
+    for (Rank& rank : ranks_) rank.finished = false;
   endpoint_ = {go.master_addr, go.master_port};
   endpoint_known_ = true;
   if (go.world_size != 0) {
     start_.first_rank = go.first_rank;
     start_.world_size = go.world_size;
   }
+  if (step_ == Step::kRunning) Restart(go);
   if (repeated || step_ == Step::kJournal) return;
   if (step_ == Step::kWaiting) return Launch();
   for (uint32_t i = 0; i < ranks_.size(); ++i) SendRendezvous(i);
@@ -150,9 +157,10 @@ Status Attempt::OpenOutputs(std::vector<RankPipes>* pipes) {
 
 void Attempt::OnRankStarted(uint32_t local_rank, pid_t pid) {
   Rank& rank = ranks_[local_rank];
-  rank.started = true;
   rank.exit.pid = pid;
   rank.exit.started = context_->poller->now().wall;
+  if (rank.restarting) return OnRestarted(local_rank);
+  rank.started = true;
   ++started_;
   if (local_rank == 0) held_.socket.Reset();  // rank 0 has been exec'd and will bind the port itself
 }
@@ -195,11 +203,19 @@ void Attempt::OnRankExited(uint32_t local_rank, const ExitStatus& status, int64_
   rank.exit.ended = context_->poller->now().wall;
   rank.peak = peak_resident;
   ++exited_;
-  if (status.code != 0 && (step_ == Step::kRunning || step_ == Step::kLaunching)) OnFailure(local_rank);
+  if (step_ == Step::kRunning && CanReform(rank.exit)) return OnRankDown(local_rank);
+  const Rank* down = FirstDown();  // it cannot be replaced any more when others leave
+  bool alive = step_ == Step::kRunning || step_ == Step::kLaunching;
+  if (alive && (status.code != 0 || down != nullptr)) OnFailure(down != nullptr ? static_cast<uint32_t>(down - ranks_.data()) : local_rank);
   if (exited_ == started_ && (step_ == Step::kRunning || step_ == Step::kStopping)) AllExited();
 }
 
 void Attempt::OnFailure(uint32_t local_rank) {
+  NameFailure(local_rank);
+  if (exited_ < ranks_.size()) BeginStop(start_.fail_grace);
+}
+
+void Attempt::NameFailure(uint32_t local_rank) {
   const RankExit& exit = ranks_[local_rank].exit;
   record_.first_failed = exit.rank;
   record_.first_failure = context_->poller->now().wall;
@@ -211,11 +227,11 @@ void Attempt::OnFailure(uint32_t local_rank) {
   bool seen = exit.signal != 0 || exit.code >= 0;
   SetWhy(seen ? EndWhy::kRankFailed : EndWhy::kLauncherLost, StopWhy::kNone, "rank " + std::to_string(exit.rank) + " " + how);
   stopping_ = StopWhy::kFail;
-  if (exited_ < ranks_.size()) BeginStop(start_.fail_grace);
 }
 
 void Attempt::RequestStop(Millis grace, EndWhy why, StopWhy stop_why) {
   if (step_ >= Step::kVerifying) return;
+  if (const Rank* down = FirstDown(); down != nullptr && stop_why == StopWhy::kFail) NameFailure(static_cast<uint32_t>(down - ranks_.data()));
   if (!why_set_) stopping_ = stop_why;
   SetWhy(why, stop_why, why == EndWhy::kTimeLimit ? "the time limit of " + FormatDuration(start_.time_limit) + " is over"
                         : why == EndWhy::kStopAfter ? "no contact with the coordinator for longer than stop_after"
@@ -226,6 +242,7 @@ void Attempt::RequestStop(Millis grace, EndWhy why, StopWhy stop_why) {
     OnTell(kAllRanks, "{\"type\":\"preempt\",\"grace_s\":" + std::to_string(grace / kSecond) + "}");
   }
   BeginStop(std::max<Millis>(grace, 0));
+  if (step_ == Step::kStopping && started_ > 0 && exited_ == started_) AllExited();  // all were down
 }
 
 // SIGTERM once; a second call can only shorten what is left.
@@ -350,7 +367,7 @@ void Attempt::SetWhy(EndWhy why, StopWhy stop_why, std::string message) {
 }
 
 void Attempt::CancelTimers() {
-  for (Poller::Timer* timer : {&kill_timer_, &limit_timer_, &stop_after_timer_, &poll_timer_}) context_->poller->Cancel(timer);
+  for (Poller::Timer* timer : {&kill_timer_, &limit_timer_, &stop_after_timer_, &poll_timer_, &reform_timer_}) context_->poller->Cancel(timer);
 }
 
 void Attempt::Log(const std::string& event) {
@@ -373,6 +390,8 @@ State Attempt::state() const {
   }
   if (state.phase == Phase::kPrepared) state.prepared_port = held_.port;
   if (state.phase == Phase::kEnded) state.exit = record_;
+  state.forms = state.phase == Phase::kRunning && formed_;
+  if (state.forms) state.formation = formation();
   return state;
 }
 

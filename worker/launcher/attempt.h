@@ -53,6 +53,10 @@ class Attempt : private GangObserver, private RankListener {
   struct Rank {
     RankExit exit;
     bool started = false, exited = false, finished = false;
+    bool down = false, restarting = false;  // failed, and the others may go on; told to be started again
+    Generation born, joined;                // of its process; newest that it has joined, if it can re-form
+    uint64_t step = 0, redone_samples = 0;  // as it said then
+    Endpoint store;                         // where it listens
     int64_t peak = 0;
     std::unique_ptr<RankStream> out, err;
     uint64_t connection = 0;
@@ -78,6 +82,18 @@ class Attempt : private GangObserver, private RankListener {
   void RequestStop(Millis grace, EndWhy why, StopWhy stop_why);
   void BeginStop(Millis grace);
   void OnFailure(uint32_t local_rank);
+  void NameFailure(uint32_t local_rank);
+
+  // attempt_reform.cc
+  bool CanReform(const RankExit& exit) const;
+  void OnRankDown(uint32_t local_rank);
+  void OnJoined(uint32_t local_rank, const std::string& line);
+  void Restart(const Go& go);
+  Status RestartRank(uint32_t local_rank, Generation born);
+  void OnRestarted(uint32_t local_rank);
+  void GiveUpReform();
+  const Rank* FirstDown() const;
+  Formation formation() const;
   void AllExited();
   void WaitForLeftovers();
   void Verify();
@@ -105,12 +121,13 @@ class Attempt : private GangObserver, private RankListener {
   uint32_t started_ = 0, exited_ = 0;
   bool why_set_ = false;
   bool recovered_ = false;      // from the journal
+  bool formed_ = false;         // every rank here has joined once, or replaces one that had
   bool stopped_early_ = false;  // told to stop while ranks were being started
   ExitRecord record_;        // filled bit by bit; complete when kEnded
   StopWhy stopping_ = StopWhy::kNone;
   Millis kill_at_ = kNever;  // mono; while kStopping
   Millis poll_pause_ = 1, verifying_since_ = 0;
-  Poller::Timer kill_timer_ = 0, limit_timer_ = 0, stop_after_timer_ = 0, poll_timer_ = 0;
+  Poller::Timer kill_timer_ = 0, limit_timer_ = 0, stop_after_timer_ = 0, poll_timer_ = 0, reform_timer_ = 0;
 };
 
 }  // namespace gt::launcher

@@ -27,6 +27,7 @@ int Attempt::OnHello(const RankHello& hello) {
 
 void Attempt::OnConnected(uint32_t local_rank, uint64_t connection, const RankHello& hello) {
   ranks_[local_rank].connection = connection;
+  ranks_[local_rank].store = {hello.store_addr, hello.store_port};
   if (local_rank == 0 && (!hello.store_addr.empty() || start_.world_size == 1)) {  // a rank alone needs no store
     hello_ = {hello.store_addr, hello.store_port};
     if (start_.contract && start_.local_endpoint && !endpoint_known_) {
@@ -57,6 +58,7 @@ void Attempt::OnLine(uint32_t local_rank, const RankLine& line) {
   if (line.type == "failure") rank.exit.message = CutText(line.message, 4096);
   rank.said[line.type] = line.line;
   context_->said({start_.uid, rank.exit.rank, line.line});
+  if (line.type == "joined") OnJoined(local_rank, line.line);
   if (line.type != "finished") return;
   rank.finished = true;
   // All members are here, so nobody else need be asked: the ranks may leave once all have finished.

@@ -20,22 +20,16 @@ class CgroupGang : public Gang {
   }
 
   void Start(const std::vector<RankPipes>& pipes) override {
-    Fd memory;
-    if (Status status = Prepare(&memory); !status.ok()) return observer_->OnLaunchFailed(0, status);
+    if (Status status = Prepare(); !status.ok()) return observer_->OnLaunchFailed(0, status);
     ranks_.resize(pipes.size());
-    for (uint32_t i = 0; i < pipes.size(); ++i) {
-      auto spawned = spawner_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes[i].stdout_fd,
-                                      .stderr_fd = pipes[i].stderr_fd, .cgroup_fd = slot_->dir.get(),
-                                      .memory_fd = memory.get(), .want_pidfd = true});
-      if (!spawned.ok()) return observer_->OnLaunchFailed(i, spawned.status());
-      ranks_[i].pid = spawned->pid;
-      ranks_[i].pidfd = std::move(spawned->pidfd);
-      ranks_[i].handle = poller_->Add(ranks_[i].pidfd.get(), EPOLLIN, [this, i](uint32_t) { Reap(i); });
-      ++living_;
-      observer_->OnRankStarted(i, spawned->pid);
-    }
+    for (uint32_t i = 0; i < pipes.size(); ++i)
+      if (!StartRank(i, pipes[i])) return;
     observer_->OnAllStarted();
   }
+
+  void Restart(uint32_t local_rank, const RankPipes& pipes, Generation) override { StartRank(local_rank, pipes); }
+
+  bool OutOfMemory() override { return limited_ && tree_->ReadMemory(*slot_).oom; }
 
   void Signal(int signal) override {
     // Unreaped children of ours: neither the pid nor the process group can belong to a stranger.
@@ -67,12 +61,28 @@ class CgroupGang : public Gang {
     Poller::Handle handle = 0;  // 0: never started or reaped
   };
 
-  Status Prepare(Fd* memory) {
+  bool StartRank(uint32_t i, const RankPipes& pipes) {
+    auto spawned = spawner_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes.stdout_fd, .stderr_fd = pipes.stderr_fd,
+                                    .cgroup_fd = slot_->dir.get(), .memory_fd = memory_.get(), .want_pidfd = true});
+    if (!spawned.ok()) {
+      observer_->OnLaunchFailed(i, spawned.status());
+      return false;
+    }
+    Rank& rank = ranks_[i];
+    rank.pid = spawned->pid;
+    rank.pidfd = std::move(spawned->pidfd);
+    rank.handle = poller_->Add(rank.pidfd.get(), EPOLLIN, [this, i](uint32_t) { Reap(i); });
+    ++living_;
+    observer_->OnRankStarted(i, spawned->pid);
+    return true;
+  }
+
+  Status Prepare() {
     GT_ASSIGN_OR_RETURN(slot_, tree_->Take());
     // Without a memory controller the limit is not enforced: kind() says so to the worker, which decides.
     if (plan_->memory_limit == 0 || !tree_->limits_memory()) return OkStatus();
     limited_ = true;
-    GT_ASSIGN_OR_RETURN(*memory, tree_->LimitMemory(slot_.get(), plan_->memory_limit));
+    GT_ASSIGN_OR_RETURN(memory_, tree_->LimitMemory(slot_.get(), plan_->memory_limit));
     return OkStatus();
   }
 
@@ -94,6 +104,7 @@ class CgroupGang : public Gang {
   const GangPlan* plan_;
   GangObserver* observer_;
   std::vector<Rank> ranks_;
+  Fd memory_;  // of the v1 controller, where there is one
   int living_ = 0;
   bool limited_ = false;
   Evidence evidence_;
@@ -107,6 +118,7 @@ class LeftoverGang : public Gang {
   void Signal(int) override {}
   void Kill() override { tree_->KillLeftovers(); }
   bool Gone() override { return tree_->RemoveLeftovers(); }
+  void Restart(uint32_t, const RankPipes&, Generation) override {}
 
  private:
   CgroupTree* tree_;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "common/base/vocabulary.h"
 #include "common/os/clock.h"
 #include "common/os/file.h"
 #include "worker/launcher/error_file.h"
@@ -114,6 +115,10 @@ void Disk::RunBatch(std::vector<Op>* batch) {
 
 void Disk::Do(StartOp& op) {
   Status status = journal_.AppendStart(op.start);
+  const Started& start = op.start;
+  if (start.generation.value > 1)
+    for (uint32_t i = 0; i < start.ranks; ++i)
+      spool_.Begin(start.uid, start.first_rank + i, static_cast<int64_t>((start.generation.value - 1) * kMovedStream));
   for (const SpecFile& file : op.files) {
     if (!status.ok()) break;
     unlink(file.path.c_str());

@@ -47,6 +47,10 @@ class Gang {
   // True once it is proven that nothing of the gang lives (zombies do not count). Cheap; poll it.
   virtual bool Gone() = 0;
   virtual Evidence evidence() const { return {}; }
+  // While it lives: starts a rank again that has exited, as one of `generation`. Answered by OnRankStarted or OnLaunchFailed.
+  virtual void Restart(uint32_t local_rank, const RankPipes& pipes, Generation generation) = 0;
+  // While it lives: the kernel has killed something of it for memory.
+  virtual bool OutOfMemory() { return false; }
 };
 
 // Identity of a keeper, to find it after a crash of the launcher.

@@ -75,7 +75,8 @@ class Keeper {
 
   void TakeOrder() {
     KeeperOrder order{};
-    ssize_t got = recv(socket_, &order, sizeof order, MSG_DONTWAIT);
+    Fd pipes[2];
+    ssize_t got = Receive(&order, pipes);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got != static_cast<ssize_t>(sizeof order)) {  // the launcher is gone
       if (!started_) _exit(0);
@@ -85,11 +86,30 @@ class Keeper {
       return;
     }
     if (order.kind == KeeperOrder::kGo && !started_) StartRanks();
+    if (order.kind == KeeperOrder::kRestart && !killing_) RestartRank(order, {pipes[0].get(), pipes[1].get()});
     if (order.kind == KeeperOrder::kKill) killing_ = started_ = true;
     if (order.kind == KeeperOrder::kSignal) {
+      holding_ = false;
       for (pid_t pid : pids_)
         if (pid > 0) kill(-pid, order.signal);
     }
+  }
+
+  ssize_t Receive(KeeperOrder* order, Fd* pipes) {
+    iovec part{order, sizeof *order};
+    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t got = recvmsg(socket_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    cmsghdr* header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (header == nullptr || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(2 * sizeof(int))) return got;
+    int fds[2];
+    memcpy(fds, CMSG_DATA(header), sizeof fds);
+    for (int i = 0; i < 2; ++i) pipes[i].Reset(fds[i]);
+    return got;
   }
 
   void TakeSignals() {
@@ -101,22 +121,31 @@ class Keeper {
 
   void StartRanks() {
     started_ = true;
-    for (uint32_t i = 0; i < pids_.size(); ++i) {
-      auto spawned = spawner_->Spawn({.plan = &plan_, .local_rank = i, .stdout_fd = pipes_[i].stdout_fd,
-                                      .stderr_fd = pipes_[i].stderr_fd});
-      if (!spawned.ok()) {
-        KeeperReport report{.kind = KeeperReport::kLaunchFailed, .local_rank = i};
-        report.jobs_fault = spawned.status().code() == Code::kInvalidArgument;
-        strncpy(report.text, spawned.status().message().c_str(), sizeof report.text - 1);
-        Report(report);
-        killing_ = true;
-        break;
-      }
-      pids_[i] = spawned->pid;
-      Report({.kind = KeeperReport::kStarted, .local_rank = i, .pid = spawned->pid});
-    }
+    for (uint32_t i = 0; i < pids_.size(); ++i)
+      if (!StartRank(plan_, i, pipes_[i])) break;
     for (const RankPipes& pipe : pipes_) close(pipe.stdout_fd), close(pipe.stderr_fd);
     if (!killing_) Report({KeeperReport::kAllStarted});
+  }
+
+  bool StartRank(const GangPlan& plan, uint32_t i, const RankPipes& pipes) {
+    auto spawned = spawner_->Spawn({.plan = &plan, .local_rank = i, .stdout_fd = pipes.stdout_fd, .stderr_fd = pipes.stderr_fd});
+    if (!spawned.ok()) {
+      KeeperReport report{.kind = KeeperReport::kLaunchFailed, .local_rank = i};
+      report.jobs_fault = spawned.status().code() == Code::kInvalidArgument;
+      strncpy(report.text, spawned.status().message().c_str(), sizeof report.text - 1);
+      Report(report);
+      killing_ = true;
+      return false;
+    }
+    pids_[i] = spawned->pid;
+    Report({.kind = KeeperReport::kStarted, .local_rank = i, .pid = spawned->pid});
+    return true;
+  }
+
+  void RestartRank(const KeeperOrder& order, const RankPipes& pipes) {
+    GangPlan plan = plan_;
+    SetGeneration(&plan, Generation{order.generation});
+    StartRank(plan, order.local_rank, pipes);
   }
 
   void ReapAll() {
@@ -125,6 +154,7 @@ class Keeper {
     while (true) {
       pid_t pid = wait4(-1, &status, WNOHANG, &usage);
       if (pid == 0 || (pid < 0 && errno == EINTR)) return;
+      if (pid < 0 && holding_ && !killing_) return;  // all ranks are down, and may be started again
       if (pid < 0) {  // ECHILD: orphans come to us, so nothing of the attempt is left
         Report({KeeperReport::kGone});
         _exit(0);
@@ -148,8 +178,26 @@ class Keeper {
   std::vector<pid_t> pids_;  // 0: not started or reaped
   int signals_ = -1;
   bool started_ = false, killing_ = false;
+  bool holding_ = plan_.reforms;
 };
 }  // namespace
+
+void SendRestart(int socket, const KeeperOrder& order, const RankPipes& pipes) {
+  iovec part{const_cast<KeeperOrder*>(&order), sizeof order};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(2 * sizeof(int));
+  int fds[2] = {pipes.stdout_fd, pipes.stderr_fd};
+  memcpy(CMSG_DATA(header), fds, sizeof fds);
+  sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
 
 void KeeperMain(int socket, const GangPlan& plan, const std::vector<RankPipes>& pipes, Spawner* spawner) {
   Keeper(socket, plan, pipes, spawner).Run();

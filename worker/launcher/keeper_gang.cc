@@ -72,6 +72,10 @@ class KeeperGang : public Gang {
 
   void Kill() override { Order({KeeperOrder::kKill}); }
 
+  void Restart(uint32_t local_rank, const RankPipes& pipes, Generation generation) override {
+    if (handle_ != 0) SendRestart(socket_.get(), {KeeperOrder::kRestart, 0, local_rank, generation.value}, pipes);
+  }
+
   bool Gone() override {
     if (pid_ <= 0) return true;
     if (handle_ != 0) return false;  // the keeper lives
@@ -154,6 +158,7 @@ class LostKeeperGang : public Gang {
   void Signal(int) override {}
   void Kill() override { SignalProcess(keeper_, SIGTERM).ok(); }  // it kills all below it; it does so anyway by now
   bool Gone() override { return !IsAlive(keeper_) && sweeper_.Sweep(); }
+  void Restart(uint32_t, const RankPipes&, Generation) override {}
 
  private:
   ProcessIdentity keeper_;

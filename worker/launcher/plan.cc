@@ -86,6 +86,12 @@ Status CheckStart(const Start& start) {
   return OkStatus();
 }
 
+void SetGeneration(GangPlan* plan, Generation generation) {
+  constexpr std::string_view kName = "GT_GENERATION=";
+  for (std::string& variable : plan->common_env)
+    if (variable.compare(0, kName.size(), kName) == 0) variable = kName.data() + std::to_string(generation.value);
+}
+
 GangPlan MakePlan(const Start& start, Generation generation, const Endpoint& endpoint, const std::string& key,
                   const NodeSetup& setup) {
   Environment env;
@@ -102,6 +108,7 @@ GangPlan MakePlan(const Start& start, Generation generation, const Endpoint& end
   plan.workdir = start.workdir.empty() ? setup.work_dir : start.workdir;
   plan.user = setup.job_user;
   plan.memory_limit = start.memory_limit;
+  plan.reforms = start.contract && start.reform_timeout > 0;
   for (const char* name : {"RANK", "ROLE_RANK", "LOCAL_RANK", "TORCHELASTIC_ERROR_FILE"}) env.erase(name);
   for (const auto& [name, value] : env) plan.common_env.push_back(name + "=" + value);
   for (uint32_t i = 0; i < start.ranks.size(); ++i) {

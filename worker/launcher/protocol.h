@@ -74,10 +74,11 @@ struct Start {
   Millis grace = 30'000;          // for the time limit and stop_after; Stop brings its own
   Millis fail_grace = 300;        // between SIGTERM and SIGKILL once a rank has failed
   Millis stop_after = 0;          // 0: none; else stop when that long passes without RearmStopAfter
+  Millis reform_timeout = 0;      // contract: how long a dead rank may wait for a Go that starts it again; 0: its death ends all
   template <typename A> void Fields(A& a) {
     a(uid, job_id, task_index, array, attempt_no, generation, first_rank, world_size, group_rank, group_world_size, ranks,
       argv, env, workdir, spec_json, contract, local_endpoint, hold_port, node_address, memory_limit, time_limit, grace,
-      fail_grace, stop_after);
+      fail_grace, stop_after, reform_timeout);
   }
 };
 
@@ -92,7 +93,10 @@ struct Go {
   // Zero world_size: as in Start. Else the membership of this generation (contract ranks only).
   uint32_t first_rank = 0;
   uint32_t world_size = 0;
-  template <typename A> void Fields(A& a) { a(uid, generation, master_addr, master_port, first_rank, world_size); }
+  // By local rank, empty: as they are. A rank that is down (Formation) and was born in an earlier generation than this is
+  // started again.
+  std::vector<Generation> born;
+  template <typename A> void Fields(A& a) { a(uid, generation, master_addr, master_port, first_rank, world_size, born); }
 };
 
 enum class StopWhy : uint8_t { kNone, kCancel, kPreempt, kFail, kTimeLimit, kStale, kStopAfter };
@@ -193,6 +197,25 @@ struct RankExit {
   }
 };
 
+// A rank that has ended and waits for a Go that starts it again.
+struct RankDown {
+  Generation born;          // in which its process was started
+  RankExit exit;            // tail and message cut to 1 KiB each
+  template <typename A> void Fields(A& a) { a(born, exit); }
+};
+
+// Contract ranks that have said `joined` with can_reform. Once every rank here has said so, one that fails does not end the
+// others: it is down, until a Go starts it again or reform_timeout has passed.
+struct Formation {
+  Generation joined;        // newest that every rank here has joined; 0: none
+  bool survives = false;    // a rank lives here that has joined one
+  std::string store_addr;   // where such a rank listens
+  uint16_t store_port = 0;
+  uint64_t step = 0, redone_samples = 0;  // the largest that ranks said with `joined`
+  std::vector<RankDown> down;
+  template <typename A> void Fields(A& a) { a(joined, survives, store_addr, store_port, step, redone_samples, down); }
+};
+
 constexpr uint32_t kNoRank = UINT32_MAX;
 
 struct ExitRecord {
@@ -222,8 +245,10 @@ struct State {
   uint16_t prepared_port = 0;  // kPrepared
   StopWhy stopping = StopWhy::kNone;  // kStopping
   ExitRecord exit;             // meaningful when kEnded
+  bool forms = false;          // `formation` says something
+  Formation formation;
   template <typename A> void Fields(A& a) {
-    a(uid, generation, phase, hello_address, hello_port, prepared_port, stopping, exit);
+    a(uid, generation, phase, hello_address, hello_port, prepared_port, stopping, exit, forms, formation);
   }
 };
 

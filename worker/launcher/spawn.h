@@ -28,7 +28,11 @@ struct GangPlan {
   std::vector<std::vector<std::string>> rank_env;  // one per local rank
   JobUser user;
   int64_t memory_limit = 0;
+  bool reforms = false;                 // ranks may be started again
 };
+
+// For ranks that are started again: what they are told of their generation.
+void SetGeneration(GangPlan* plan, Generation generation);
 
 struct SpawnRequest {
   const GangPlan* plan = nullptr;

@@ -74,6 +74,8 @@ class SpoolWriter {
   // Finds the end of what an earlier launcher left (a torn last frame is cut off).
   Status Open();
 
+  // The streams of a rank that was on another node before start at `offset`. Before its first Append.
+  void Begin(const Uid& uid, uint32_t rank, int64_t offset) { ranks_[{uid, rank}].base = offset; }
   void Append(const Uid& uid, uint32_t rank, Stream stream, std::string_view bytes, Millis now);
   // Hands everything to the kernel. Call after each batch.
   void Flush(Millis now);
@@ -94,6 +96,7 @@ class SpoolWriter {
 
  private:
   struct RankState {
+    int64_t base = 0;       // where both streams start
     int64_t kept[2] = {0, 0};
     int64_t lost = 0;       // in all
     int64_t unnoticed = 0;  // lost since the last notice

@@ -94,7 +94,7 @@ void SpoolWriter::Append(const Uid& uid, uint32_t rank, Stream stream, std::stri
 void SpoolWriter::Put(const Key& key, RankState* state, Stream stream, bool notice, std::string_view bytes) {
   int64_t* kept = &state->kept[static_cast<int>(stream) - 1];
   buffer_ += SpoolHeader({.uid = key.first, .rank = key.second, .stream = stream, .notice = notice,
-                          .stream_offset = static_cast<uint64_t>(*kept)}, bytes.size());
+                          .stream_offset = static_cast<uint64_t>(state->base + *kept)}, bytes.size());
   buffer_ += bytes;
   *kept += static_cast<int64_t>(bytes.size());
   pending_.push_back({state, stream, static_cast<int64_t>(bytes.size()), notice});
@@ -214,7 +214,8 @@ SpoolWriter::Sizes SpoolWriter::Finish(const Uid& uid, uint32_t rank, Millis now
   NoticeLoss(found->first, state, now);
   bool waiting = std::any_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.rank == state; });
   if (waiting) Flush(now);
-  Sizes sizes{state->kept[0], state->kept[1], state->lost};
+  auto size = [state](int64_t kept) { return kept == 0 ? 0 : state->base + kept; };
+  Sizes sizes{size(state->kept[0]), size(state->kept[1]), state->lost};
   ranks_.erase(found);
   return sizes;
 }

@@ -68,6 +68,19 @@ void ToProto(const Progress& progress, v1::Progress* out) {
   for (const auto& [name, value] : progress.metrics) (*out->mutable_metrics())[name] = value;
 }
 
+void ToProto(const Formation& formation, v1::Formation* out) {
+  out->set_joined(formation.joined.value);
+  out->set_survives(formation.survives);
+  if (formation.store.known()) out->set_store_addr(formation.store.address), out->set_store_port(formation.store.port);
+  out->set_step(formation.step);
+  out->set_redone_samples(formation.redone_samples);
+  for (const RankDown& down : formation.down) {
+    v1::RankDown* one = out->add_down();
+    one->set_born(down.born.value);
+    ToProto(down.exit, one->mutable_exit());
+  }
+}
+
 void ToProto(const AttemptReport& report, v1::AttemptReport* out) {
   UidToProto(report.uid, out->mutable_uid());
   out->set_generation(report.generation.value);
@@ -83,6 +96,7 @@ void ToProto(const AttemptReport& report, v1::AttemptReport* out) {
     out->mutable_checkpoint()->set_path(report.checkpoint->path);
     out->mutable_checkpoint()->set_bytes(report.checkpoint->bytes);
   }
+  if (report.formation) ToProto(*report.formation, out->mutable_formation());
   if (report.unknown) out->set_unknown(true);
 }
 
@@ -105,6 +119,7 @@ JobLaunch FromProto(const v1::JobLaunch& wire) {
   job.array = wire.array();
   job.max_restarts = wire.max_restarts();
   job.gpus_per_node = wire.gpus_per_node();
+  job.reform_timeout_ms = wire.reform_timeout_ms();
   return job;
 }
 
@@ -128,6 +143,7 @@ Result<AttemptOrder> FromProto(const v1::AttemptOrder& wire) {
   order.resume_from = wire.resume_from();
   order.grace_ms = wire.grace_ms() < 0 ? 0 : wire.grace_ms();
   order.why = static_cast<Cause>(wire.why());
+  for (uint32_t born : wire.born()) order.born.push_back(Generation{born});
   return order;
 }
 

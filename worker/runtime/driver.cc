@@ -84,7 +84,7 @@ void Driver::Perform(std::vector<Action> actions) {
       commands.push_back(std::move(*start));
     } else if (auto* go = std::get_if<GoAttempt>(&action)) {
       commands.push_back(launcher::Go{.uid = go->uid, .generation = go->generation, .master_addr = go->master.address,
-                                      .master_port = go->master.port});
+                                      .master_port = go->master.port, .born = std::move(go->born)});
     } else if (auto* stop = std::get_if<StopAttempt>(&action)) {
       commands.push_back(ToLauncher(*stop));
     } else if (auto* forget = std::get_if<ForgetAttempt>(&action)) {

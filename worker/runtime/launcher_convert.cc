@@ -51,6 +51,30 @@ ExitWhy WhyOf(launcher::EndWhy why) {
 // Sizes that the launcher does not know any more (-1) are told as 0: a reader then has what it has.
 uint64_t SizeOf(int64_t bytes) { return bytes > 0 ? static_cast<uint64_t>(bytes) : 0; }
 
+RankExit FromLauncher(launcher::RankExit&& rank) {
+  return {.rank = rank.rank,
+          .code = rank.code,
+          .signal = rank.signal,
+          .core_dumped = rank.core,
+          .started_ms = rank.started,
+          .ended_ms = rank.ended,
+          .stdout_bytes = SizeOf(rank.stdout_bytes),
+          .stderr_bytes = SizeOf(rank.stderr_bytes),
+          .lost_bytes = SizeOf(rank.lost_bytes),
+          .tail = std::move(rank.tail),
+          .message = std::move(rank.message)};
+}
+
+Formation FromLauncher(launcher::Formation&& formation) {
+  Formation out{.joined = formation.joined,
+                .survives = formation.survives,
+                .store = {std::move(formation.store_addr), formation.store_port},
+                .step = formation.step,
+                .redone_samples = formation.redone_samples};
+  for (launcher::RankDown& down : formation.down) out.down.push_back({down.born, FromLauncher(std::move(down.exit))});
+  return out;
+}
+
 ExitRecord FromLauncher(launcher::ExitRecord&& record) {
   ExitRecord exit;
   exit.why = WhyOf(record.why);
@@ -59,19 +83,7 @@ ExitRecord FromLauncher(launcher::ExitRecord&& record) {
   exit.failed_at_ms = record.first_failure;
   exit.out_of_memory = record.oom;
   exit.ended_ms = record.ended;
-  for (launcher::RankExit& rank : record.ranks) {
-    exit.ranks.push_back(RankExit{.rank = rank.rank,
-                                  .code = rank.code,
-                                  .signal = rank.signal,
-                                  .core_dumped = rank.core,
-                                  .started_ms = rank.started,
-                                  .ended_ms = rank.ended,
-                                  .stdout_bytes = SizeOf(rank.stdout_bytes),
-                                  .stderr_bytes = SizeOf(rank.stderr_bytes),
-                                  .lost_bytes = SizeOf(rank.lost_bytes),
-                                  .tail = std::move(rank.tail),
-                                  .message = std::move(rank.message)});
-  }
+  for (launcher::RankExit& rank : record.ranks) exit.ranks.push_back(FromLauncher(std::move(rank)));
   // The launcher measures the node's ranks together; the wire has a place for it in each rank.
   if (!exit.ranks.empty()) exit.ranks[0].peak_memory = record.peak_memory;
   return exit;
@@ -132,6 +144,7 @@ launcher::Start ToLauncher(const LauncherStart& start) {
   out.grace = start.grace;
   out.fail_grace = start.fail_grace;
   out.stop_after = start.stop_after;
+  out.reform_timeout = start.reform_timeout;
   return out;
 }
 
@@ -152,6 +165,7 @@ LauncherState FromLauncher(launcher::State state, const std::string& node_addres
   if (state.hello_port) out.endpoint = {state.hello_address, state.hello_port};
   else if (state.prepared_port) out.endpoint = {node_address, state.prepared_port};
   if (state.phase == launcher::Phase::kEnded) out.exit = FromLauncher(std::move(state.exit));
+  if (state.forms) out.formation = FromLauncher(std::move(state.formation));
   return out;
 }
 

@@ -39,6 +39,21 @@ class SpoolTest : public testing::Test {
   Uid a_{1, 1}, b_{2, 2};
 };
 
+TEST_F(SpoolTest, ARankThatWasOnAnotherNodeBeforeGoesOnBehindIt) {
+  SpoolWriter writer(dir_, {});
+  ASSERT_TRUE(writer.Open().ok());
+  writer.Begin(a_, 0, 5'000'000'000);
+  writer.Append(a_, 0, Stream::kStdout, "hello", 0);
+  writer.Append(a_, 0, Stream::kStdout, "again", 0);
+  writer.Flush(0);
+  std::vector<SpoolFrame> frames = ReadAll(0, writer.end());
+  ASSERT_FALSE(frames.empty());
+  EXPECT_EQ(frames.front().stream_offset, 5'000'000'000u);
+  SpoolWriter::Sizes sizes = writer.Finish(a_, 0, 0);
+  EXPECT_EQ(sizes.stdout_bytes, 5'000'000'010);
+  EXPECT_EQ(sizes.stderr_bytes, 0) << "nobody waits for what was never printed";
+}
+
 TEST_F(SpoolTest, StreamsComeBackByteForByteAcrossSegments) {
   SpoolWriter writer(dir_, {.segment = 4096});
   ASSERT_TRUE(writer.Open().ok());

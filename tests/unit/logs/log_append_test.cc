@@ -1,5 +1,6 @@
 #include <thread>
 
+#include "common/base/vocabulary.h"
 #include "coordinator/logs/crc32c.h"
 #include "tests/unit/logs/fixture.h"
 
@@ -28,6 +29,13 @@ TEST_F(LogAppendTest, AGapIsVisibleAndTheStreamGoesOn) {
   Add(U(1), 1004, "two\n");
   Add(U(1), 4, "too late");
   EXPECT_EQ(All(U(1)), "one\n[1000 bytes of output are missing here]two\n");
+}
+
+TEST_F(LogAppendTest, ARankThatMovedGoesOnAndTheReaderIsTold) {
+  Add(U(1), 0, "on a\n");
+  Add(U(1), kMovedStream, "on b\n");
+  Add(U(1), 5, "too late\n");
+  EXPECT_EQ(All(U(1)), "on a\n[from here on the rank ran on another node; the last of its output on the one before may be missing]on b\n");
 }
 
 TEST_F(LogAppendTest, StreamsAndAttemptsDoNotMix) {

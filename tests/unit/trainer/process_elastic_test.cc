@@ -103,6 +103,18 @@ TEST_P(Elastic, OneSigtermMakesAllRanksCheckpointAndAskToRunAgain) {
   EXPECT_GT(checkpoint.value("bytes", 0), 0);
 }
 
+// The flag cannot travel: a peer hangs. What this rank has is saved all the same, inside the grace.
+TEST_P(Elastic, ARankThatHasToGoDoesNotWaitForAHungPeer) {
+  Supervisor supervisor(Spec(1000000).dump(), Collective());
+  for (int rank : {0, 1}) supervisor.Start(rank);
+  ASSERT_TRUE(supervisor.Form(2));
+  ASSERT_TRUE(supervisor.Until([&] { return StepOf(supervisor, 0) > 0; }));
+  supervisor.Kill(1, SIGSTOP);
+  supervisor.Send(0, {{"type", "preempt"}, {"grace_s", 2}});
+  EXPECT_EQ(supervisor.ExitCode(0, 10000), 75) << supervisor.Output(0);
+  EXPECT_TRUE(VerifyCheckpoint(supervisor.Last(0, "checkpoint").value("path", "")).ok());
+}
+
 TEST(Contract, AFailureIsSentAndEndsTheRank) {
   json spec = Spec(1);
   spec["data"] = {{"format", "idx"}, {"path", "/nowhere"}};

@@ -144,6 +144,40 @@ TEST(Agent, ANewerGenerationIsPassedOnAndAnOlderOneIsNot) {
   EXPECT_EQ(world.Order({Member(1, 1, {"10.0.0.1", 20001})}).Count<GoAttempt>(), 0u);
 }
 
+TEST(Agent, ADeadRankIsReportedAndTheGenerationThatReplacesItIsPassedOnAlsoOnOneNode) {
+  World world;
+  world.Joined().Order({Wants(1)}).Step({Is(1, AttemptPhase::kRunning)}).Ack();
+  LauncherState broken = Is(1, AttemptPhase::kRunning);
+  broken.formation = Formation{.survives = true, .down = {{.born = {1}, .exit = {.rank = 1, .signal = 9}}}};
+  world.Step({broken});
+  ASSERT_TRUE(world.Reported(1) && world.Reported(1)->formation);
+  EXPECT_EQ(world.Reported(1)->formation->down.at(0).exit.signal, 9);
+  AttemptOrder next = Wants(1);
+  next.generation = {2};
+  next.local_endpoint = true;
+  next.master = {"127.0.0.1", 4000};
+  next.born = {{1}, {2}};
+  GoAttempt go = world.Order({next}).One<GoAttempt>();
+  EXPECT_EQ(go.generation, Generation{2});
+  EXPECT_EQ(go.born, next.born);
+  EXPECT_EQ(world.Order({next}).Count<GoAttempt>(), 0u);
+}
+
+// What was said of the generation before is dropped by a coordinator that is ahead.
+TEST(Agent, AllIsSaidAgainOfANewGeneration) {
+  World world;
+  LauncherState running = Is(1, AttemptPhase::kRunning);
+  world.Joined().Order({Wants(1)}).Step({running, RankSaid{U(1), {}, CheckpointNotice{.step = 5, .path = "/c"}}}).Ack();
+  world.After(1000).Ack();
+  running.generation = {2};
+  world.Step({running});
+  ASSERT_TRUE(world.Reported(1));
+  EXPECT_EQ(world.Reported(1)->generation, Generation{2});
+  EXPECT_EQ(world.Reported(1)->phase, AttemptPhase::kRunning);
+  ASSERT_TRUE(world.Reported(1)->checkpoint);
+  EXPECT_EQ(world.Reported(1)->checkpoint->step, 5u);
+}
+
 TEST(Agent, ASingleNodeTaskNeedsNoRoundTrip) {
   World world;
   EXPECT_TRUE(world.Joined().Order({Wants(1)}).One<StartAttempt>().start.local_endpoint);

@@ -18,6 +18,12 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitStopped = 128 + SIGTERM;
 constexpr int kStopPatienceMs = 5000;
+constexpr Millis kLeavePatience = 5 * kSecond;  // where the grace is not known; the shortest that is usual is 10 s
+
+Millis ControlNow() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
 
 sigset_t StopSignals() {
   sigset_t set;
@@ -80,8 +86,9 @@ void Control::Loop() {
       fds[2].fd = socket_.fd();
       if (socket_.unsent_bytes() > 0) fds[2].events |= POLLOUT;
     }
-    int ready = poll(fds, 3, stopped_ ? kStopPatienceMs : -1);
+    int ready = poll(fds, 3, PollTimeout());
     if (ready == 0 && stopped_) _exit(kExitStopped);
+    LeaveIfDue();
     uint64_t count;
     if ((fds[0].revents & POLLIN) && read(wake_fd_, &count, sizeof count) < 0) std::perror("eventfd");
     if (fds[1].revents & POLLIN) OnSignal();
@@ -100,6 +107,24 @@ void Control::Loop() {
   }
 }
 
+int Control::PollTimeout() const {
+  if (stopped_) return kStopPatienceMs;
+  if (leave_by_ == kNever) return -1;
+  return static_cast<int>(std::max<Millis>(0, leave_by_ - ControlNow()));
+}
+
+void Control::Preempt(Millis patience) {
+  if (!preempted_ && has_launcher_) leave_by_ = ControlNow() + patience;
+  preempted_ = true;
+}
+
+void Control::LeaveIfDue() {
+  if (leave_by_ == kNever || ControlNow() < leave_by_) return;
+  leave_by_ = kNever;
+  std::lock_guard lock(mutex_);
+  AbortGroup("this rank has to leave, and the others do not come along");
+}
+
 void Control::OnLine(const std::string& line) {
   std::optional<LauncherMessage> message = ParseLauncherMessage(line);
   if (!message) return;
@@ -116,7 +141,7 @@ void Control::OnLine(const std::string& line) {
       break;
     }
     case LauncherMessage::Kind::kPreempt:
-      preempted_ = true;
+      Preempt(message->grace_s > 0 ? message->grace_s * kSecond / 2 : kLeavePatience);
       break;
     case LauncherMessage::Kind::kStop:
       stopped_ = true;
@@ -133,7 +158,7 @@ void Control::OnSignal() {
   signalfd_siginfo info;
   while (read(signal_fd_, &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGINT && preempted_) _exit(128 + SIGINT);
-    preempted_ = true;
+    Preempt(kLeavePatience);
   }
   std::lock_guard lock(mutex_);
   changed_.notify_all();

@@ -1,6 +1,9 @@
 // What the outside wants of this rank, and how the rank answers. One control thread reads the launcher's socket and the
 // signals; the main thread asks, waits and sends. A newer rendezvous aborts whatever collective the main thread is in.
 //
+// Who wants this rank gone sets a flag, which travels with the next step, so that all ranks stop after the same one. When no
+// step ends in time, because a peer is dead or stuck, the group is aborted: the rank then leaves with the state that it has.
+//
 // Thread-safe. The control thread ends the process itself in three cases that the main thread may be too stuck to see:
 // the launcher is gone, `stop` was not obeyed within 5 s, a second SIGINT.
 #pragma once
@@ -71,9 +74,13 @@ class Control {
   void OnSignal();
   void OnClosed();
   void AbortGroup(const std::string& why);  // mutex_ held
+  void Preempt(Millis patience);
+  int PollTimeout() const;
+  void LeaveIfDue();
 
   bool has_launcher_ = false;
   int signal_fd_ = -1, wake_fd_ = -1;
+  Millis leave_by_ = kNever;  // the control thread's: when the group is aborted for a preemption
   std::thread thread_;
   std::atomic<bool> quit_{false}, stopped_{false}, preempted_{false}, finished_{false};
   std::atomic<uint32_t> latest_generation_{0};

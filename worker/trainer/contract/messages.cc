@@ -42,7 +42,11 @@ std::optional<LauncherMessage> ParseLauncherMessage(std::string_view line) {
   if (type == json.end() || !type->is_string()) return std::nullopt;
   const std::string& name = type->get_ref<const std::string&>();
   using Kind = LauncherMessage::Kind;
-  if (name == "preempt") return LauncherMessage{Kind::kPreempt, {}};
+  if (name == "preempt") {
+    LauncherMessage preempt{Kind::kPreempt, {}};
+    if (!ReadInt(json, "grace_s", 1, 1 << 20, &preempt.grace_s)) preempt.grace_s = 0;
+    return preempt;
+  }
   if (name == "stop") return LauncherMessage{Kind::kStop, {}};
   if (name == "diagnose") return LauncherMessage{Kind::kDiagnose, {}};
   if (name != "rendezvous") return std::nullopt;
@@ -64,8 +68,9 @@ std::string Encode(const Progress& progress) {
                {"metrics", progress.metrics}});
 }
 
-std::string EncodeJoined(Generation generation, int64_t step) {
-  return Line({{"type", "joined"}, {"generation", generation.value}, {"step", step}, {"can_reform", true}});
+std::string EncodeJoined(Generation generation, int64_t step, int64_t redone_samples) {
+  return Line({{"type", "joined"}, {"generation", generation.value}, {"step", step}, {"redone_samples", redone_samples},
+               {"can_reform", true}});
 }
 std::string EncodeLost(Generation generation, const std::string& message) {
   return Line({{"type", "lost"}, {"generation", generation.value}, {"message", message}});

@@ -24,6 +24,7 @@ struct LauncherMessage {
   enum class Kind { kRendezvous, kPreempt, kStop, kDiagnose };
   Kind kind;
   Rendezvous rendezvous;  // kRendezvous only
+  int64_t grace_s = 0;    // kPreempt: until the end; 0: not said
 };
 
 // nullopt for a line to ignore: not JSON, an unknown type, a field out of range.
@@ -49,7 +50,8 @@ struct Progress {
 };
 std::string Encode(const Progress& progress);
 
-std::string EncodeJoined(Generation generation, int64_t step);
+// `redone_samples`: begun before this generation and to be done again in it.
+std::string EncodeJoined(Generation generation, int64_t step, int64_t redone_samples);
 std::string EncodeLost(Generation generation, const std::string& message);
 std::string EncodeCheckpoint(int64_t step, const std::string& path, int64_t bytes);
 std::string EncodeFinished(int64_t step);

@@ -53,7 +53,8 @@ Result<Leave> TrainingLoop::Run() {
 Result<TrainingLoop::End> TrainingLoop::RunGeneration(const std::shared_ptr<Group>& group) {
   Control& control = *parts_.control;
   GT_RETURN_IF_ERROR(Heal(*group, *parts_.state));
-  control.Send(EncodeJoined(generation_, parts_.state->counters.step));
+  SayJoined();
+  went_on_ = generation_.value == 1;
   Log("generation " + std::to_string(generation_.value) + ": rank " + std::to_string(rank_) + " of " +
       std::to_string(group->world_size()) + " over " + group->scheme() + ", at step " +
       std::to_string(parts_.state->counters.step));
@@ -69,13 +70,30 @@ Result<TrainingLoop::End> TrainingLoop::RunGeneration(const std::shared_ptr<Grou
       continue;
     }
     if (Done()) break;
-    GT_ASSIGN_OR_RETURN(Stepper::Outcome outcome, parts_.stepper->Step(*reducer, *group, control.preempted()));
+    GT_ASSIGN_OR_RETURN(Stepper::Outcome outcome, Step(*reducer, *group));
     AfterStep(*group, outcome);
     if (outcome.preempt && !Done()) return End::kPreempted;
   }
   LogBench(*group);
   Report(*group, last_loss_, "done");
   return End::kDone;
+}
+
+// A step that breaks is done again by the next generation, unless another rank has committed it.
+Result<Stepper::Outcome> TrainingLoop::Step(GradientReducer& reducer, Group& group) {
+  Result<Stepper::Outcome> outcome = parts_.stepper->Step(reducer, group, parts_.control->preempted());
+  const Counters& counters = parts_.state->counters;
+  begun_samples_ = counters.samples;
+  if (outcome.ok()) return outcome;
+  const Spec& spec = *parts_.spec;
+  begun_samples_ += SliceOf(counters.cursor, parts_.data->train->size(), group.rank(), group.world_size(),
+                            spec.batch_size * spec.accumulate).total();
+  return outcome;
+}
+
+void TrainingLoop::SayJoined() {
+  const Counters& counters = parts_.state->counters;
+  parts_.control->Send(EncodeJoined(generation_, counters.step, std::max<int64_t>(0, begun_samples_ - counters.samples)));
 }
 
 bool TrainingLoop::Done() const {
@@ -113,6 +131,7 @@ void TrainingLoop::AfterStep(const Group& group, const Stepper::Outcome& outcome
   const Spec& spec = *parts_.spec;
   const Counters& counters = parts_.state->counters;
   Millis now = MonotonicNow();
+  if (!std::exchange(went_on_, true)) Log("generation " + std::to_string(generation_.value) + " goes on: step " + std::to_string(counters.step) + " is done");
   last_loss_ = outcome.loss;
   meter_.Add(outcome.samples);
   log_meter_.Add(outcome.samples);

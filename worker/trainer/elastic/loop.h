@@ -49,6 +49,8 @@ class TrainingLoop {
   void AfterStep(const Group& group, const Stepper::Outcome& outcome);
   void Report(const Group& group, double loss, const char* phase);
   int64_t TotalSteps(const Group& group) const;
+  Result<Stepper::Outcome> Step(GradientReducer& reducer, Group& group);
+  void SayJoined();
 
   void OpenWriter(const Group& group);
   void StartCheckpoint();
@@ -62,12 +64,14 @@ class TrainingLoop {
   Generation generation_;
   int rank_ = 0;
   bool announced_ = false;
+  bool went_on_ = true;  // in this generation, or it is the first
   Meter meter_, log_meter_;
   RateLimit progress_limit_{500};
   Millis next_checkpoint_ = 0;
   Millis bench_started_ = 0;
   std::optional<Accuracy> accuracy_;
   double last_loss_ = 0;
+  int64_t begun_samples_ = 0;  // committed ones and those of a step that broke
 };
 
 }  // namespace gt::trainer
