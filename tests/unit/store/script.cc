@@ -53,6 +53,17 @@ void Script::Run(Uid uid) {
   Do(AttemptRunning{uid, wall});
 }
 
+void Script::Reform(Uid uid, NodeId to) {
+  const Attempt& attempt = state.attempts.at(uid);
+  auto last = static_cast<uint32_t>(attempt.members.size() - 1);
+  Generation now = attempt.rendezvous.generation, next{now.value + 1};
+  Do(GangFormed{uid, now});
+  std::vector<Generation> born(attempt.members.size(), now);
+  born[last] = next;
+  Do(ReformStarted{.uid = uid, .generation = next, .born = born, .moved = {{last, {.node = to, .gpu_uuids = {"GPU-n30"}}}},
+                   .why = "node n2 was lost", .charged = Budget::kInfra, .at_wall = wall, .deadline = 9000});
+}
+
 void Script::Fail(Uid uid, Cause cause) {
   Do(FailureSeen{uid, {.cause = cause, .rank = 3, .node = NodeId{1}, .node_name = "n1", .code = 9, .signal = 11,
                        .message = "rank 3 died", .tail = std::string("last\nline\0s", 11)}});

@@ -20,6 +20,7 @@ class Script {
   JobId Submit(const std::string& name, uint32_t tasks = 1, int nodes = 1, const std::string& owner = "ada");
   Uid Place(TaskId task, const std::vector<NodeId>& nodes, std::vector<std::string> gpus = {});
   void Run(Uid uid);
+  void Reform(Uid uid, NodeId to);                            // formed; then its last member's part moves there
   void Fail(Uid uid, Cause cause);                            // the root failure
   void Gone(Uid uid, NodeId node);
   void End(Uid uid, Cause cause, bool all_gone = true);       // the attempt, not its task

@@ -41,6 +41,23 @@ TEST_F(StoreLoadTest, LiveThingsOfEveryKindComeBackAsTheyWere) {
   ExpectLoadsTheSame();
 }
 
+TEST_F(StoreLoadTest, AGangThatReFormsIsRememberedWithItsRanksAndNodes) {
+  NodeId n1 = script_.AddNode("n1"), n2 = script_.AddNode("n2"), n3 = script_.AddNode("n3");
+  JobId gang = script_.Submit("gang", 1, 2);
+  Uid uid = script_.Place({gang, 0}, {n1, n2});
+  script_.Run(uid);
+  Commit();
+  script_.Reform(uid, n3);
+  Commit();
+  ExpectLoadsTheSame();
+  Attempt loaded = store_->Load()->attempts.at(uid);
+  EXPECT_EQ(loaded.rendezvous.generation, Generation{2});
+  EXPECT_EQ(loaded.members[1].node, n3);
+  EXPECT_EQ(loaded.reform.born.back(), Generation{2});
+  EXPECT_EQ(loaded.reform.former, std::set<NodeId>{n2});
+  EXPECT_TRUE(loaded.reform.underway());
+}
+
 TEST_F(StoreLoadTest, ATaskThatWaitsForItsRetryKeepsItsBudgetsAndCheckpoint) {
   NodeId n1 = script_.AddNode("n1");
   JobId job = script_.Submit("retry");
