@@ -59,6 +59,7 @@ void Attempt::OnJoined(uint32_t local_rank, const std::string& line) {
   uint64_t generation = Number(json, "generation");
   if (can == json.end() || !can->is_boolean() || !can->get<bool>() || generation == 0 || generation > generation_.value) return;
   Rank& rank = ranks_[local_rank];
+  if (rank.exited) return;  // its last words
   rank.joined = Generation{static_cast<uint32_t>(generation)};
   rank.step = Number(json, "step");
   rank.redone_samples = Number(json, "redone_samples");
