@@ -1,5 +1,7 @@
 // Ranks that can re-form: one that fails is down, the others wait for the next generation, and a Go starts it again. Who
 // decides that is the coordinator; here is only the deadline by which it must have.
+#include <signal.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -12,7 +14,7 @@ namespace {
 constexpr size_t kMostText = 1024;
 constexpr int32_t kRunAgain = 75;  // checkpointed and left: nobody replaces it
 
-uint64_t Number(const nlohmann::json& object, const char* name) {
+uint64_t NumberIn(const nlohmann::json& object, const char* name) {
   auto found = object.find(name);
   return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
@@ -56,13 +58,13 @@ void Attempt::GiveUpReform() {
 void Attempt::OnJoined(uint32_t local_rank, const std::string& line) {
   auto json = nlohmann::json::parse(line, nullptr, false);
   auto can = json.find("can_reform");
-  uint64_t generation = Number(json, "generation");
+  uint64_t generation = NumberIn(json, "generation");
   if (can == json.end() || !can->is_boolean() || !can->get<bool>() || generation == 0 || generation > generation_.value) return;
   Rank& rank = ranks_[local_rank];
   if (rank.exited) return;  // its last words
   rank.joined = Generation{static_cast<uint32_t>(generation)};
-  rank.step = Number(json, "step");
-  rank.redone_samples = Number(json, "redone_samples");
+  rank.step = NumberIn(json, "step");
+  rank.redone_samples = NumberIn(json, "redone_samples");
   Generation all = formation().joined;
   if (all.value == 0) return;
   formed_ = true;
