@@ -47,14 +47,16 @@ class Restart(ClusterTest):
             self.assertEqual(self.cluster.gtctl("submit", "-q", "--", "true").code, 0)
             self.cluster.kill("coordinator", signal.SIGABRT)
             self.cluster.start_coordinator()
-        refused = self.cluster.gtctl("submit", "--", "true")
-        self.assertEqual(refused.code, 1)
-        self.assertIn("has crashed 3 times within a minute", refused.err)
-        self.assertIn("crashes removed", refused.err)
-        self.assertEqual(self.cluster.gtctl("list").code, 0)
-        self.assertEqual(self.cluster.status(running)["job"]["state"], "RUNNING")
-        (self.cluster.dir / "coordinator" / "crashes").unlink()
-        self.bounce()
+        try:
+            refused = self.cluster.gtctl("submit", "--", "true")
+            self.assertEqual(refused.code, 1)
+            self.assertIn("has crashed 3 times within a minute", refused.err)
+            self.assertIn("crashes removed", refused.err)
+            self.assertEqual(self.cluster.gtctl("list").code, 0)
+            self.assertEqual(self.cluster.phase(running), "RUNNING")
+        finally:
+            (self.cluster.dir / "coordinator" / "crashes").unlink()
+            self.bounce()
         self.assertEqual(self.cluster.gtctl("cancel", running, "--wait").code, 0)
 
     def test_a_running_job_does_not_notice(self):
