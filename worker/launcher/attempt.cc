@@ -131,6 +131,10 @@ void Attempt::Launch() {
   if (held_.socket.valid()) OfferPort(held_);  // a keeper's word that rank 0 runs may come later than its bind
   gang_ = context_->containment->Make(&plan_, this);
   gang_->Start(pipes);
+  for (Rank& rank : ranks_) {
+    if (rank.out != nullptr) rank.out->CloseWriteEnd();
+    if (rank.err != nullptr) rank.err->CloseWriteEnd();
+  }
 }
 
 Status Attempt::OpenOutputs(std::vector<RankPipes>* pipes) {
@@ -154,7 +158,6 @@ void Attempt::OnRankStarted(uint32_t local_rank, pid_t pid) {
 }
 
 void Attempt::OnAllStarted() {
-  for (Rank& rank : ranks_) rank.out->CloseWriteEnd(), rank.err->CloseWriteEnd();
   if (step_ == Step::kStopping && stopped_early_) gang_->Signal(SIGTERM);  // some had not been started when it was told to
   if (step_ != Step::kLaunching) return;
   Move(Step::kRunning);

@@ -12,22 +12,29 @@ namespace gt::launcher {
 namespace {
 class CgroupGang : public Gang {
  public:
-  CgroupGang(Poller* poller, SpawnPool* spawners, CgroupTree* tree, const GangPlan* plan, GangObserver* observer)
-      : poller_(poller), spawners_(spawners), tree_(tree), plan_(plan), observer_(observer) {}
+  CgroupGang(Poller* poller, Spawner* spawner, CgroupTree* tree, const GangPlan* plan, GangObserver* observer)
+      : poller_(poller), spawner_(spawner), tree_(tree), plan_(plan), observer_(observer) {}
 
   ~CgroupGang() override {
     for (Rank& rank : ranks_) poller_->Remove(&rank.handle);
   }
 
   void Start(const std::vector<RankPipes>& pipes) override {
-    if (Status status = Prepare(); !status.ok()) return observer_->OnLaunchFailed(0, status);
+    Fd memory;
+    if (Status status = Prepare(&memory); !status.ok()) return observer_->OnLaunchFailed(0, status);
     ranks_.resize(pipes.size());
-    starting_ = static_cast<int>(pipes.size());
     for (uint32_t i = 0; i < pipes.size(); ++i) {
-      spawners_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes[i].stdout_fd, .stderr_fd = pipes[i].stderr_fd,
-                        .cgroup_fd = slot_->dir.get(), .memory_fd = memory_.get(), .want_pidfd = true},
-                       [this, i](Result<Spawned> spawned) { OnSpawned(i, std::move(spawned)); });
+      auto spawned = spawner_->Spawn({.plan = plan_, .local_rank = i, .stdout_fd = pipes[i].stdout_fd,
+                                      .stderr_fd = pipes[i].stderr_fd, .cgroup_fd = slot_->dir.get(),
+                                      .memory_fd = memory.get(), .want_pidfd = true});
+      if (!spawned.ok()) return observer_->OnLaunchFailed(i, spawned.status());
+      ranks_[i].pid = spawned->pid;
+      ranks_[i].pidfd = std::move(spawned->pidfd);
+      ranks_[i].handle = poller_->Add(ranks_[i].pidfd.get(), EPOLLIN, [this, i](uint32_t) { Reap(i); });
+      ++living_;
+      observer_->OnRankStarted(i, spawned->pid);
     }
+    observer_->OnAllStarted();
   }
 
   void Signal(int signal) override {
@@ -37,12 +44,11 @@ class CgroupGang : public Gang {
   }
 
   void Kill() override {
-    killed_ = true;
     if (slot_ != nullptr) tree_->Kill(slot_.get());
   }
 
   bool Gone() override {
-    if (starting_ > 0 || living_ > 0 || (slot_ != nullptr && !tree_->Empty(*slot_))) return false;
+    if (living_ > 0 || (slot_ != nullptr && !tree_->Empty(*slot_))) return false;
     if (slot_ == nullptr) return true;
     if (limited_) {
       CgroupTree::Memory memory = tree_->ReadMemory(*slot_);
@@ -61,28 +67,13 @@ class CgroupGang : public Gang {
     Poller::Handle handle = 0;  // 0: never started or reaped
   };
 
-  Status Prepare() {
+  Status Prepare(Fd* memory) {
     GT_ASSIGN_OR_RETURN(slot_, tree_->Take());
     // Without a memory controller the limit is not enforced: kind() says so to the worker, which decides.
     if (plan_->memory_limit == 0 || !tree_->limits_memory()) return OkStatus();
     limited_ = true;
-    GT_ASSIGN_OR_RETURN(memory_, tree_->LimitMemory(slot_.get(), plan_->memory_limit));
+    GT_ASSIGN_OR_RETURN(*memory, tree_->LimitMemory(slot_.get(), plan_->memory_limit));
     return OkStatus();
-  }
-
-  void OnSpawned(uint32_t i, Result<Spawned> spawned) {
-    if (--starting_ == 0) memory_.Reset();
-    if (!spawned.ok()) {
-      failed_ = true;
-      return observer_->OnLaunchFailed(i, spawned.status());
-    }
-    ranks_[i].pid = spawned->pid;
-    ranks_[i].pidfd = std::move(spawned->pidfd);
-    ranks_[i].handle = poller_->Add(ranks_[i].pidfd.get(), EPOLLIN, [this, i](uint32_t) { Reap(i); });
-    ++living_;
-    if (killed_) Kill();  // it was not in the cgroup yet when the others were killed
-    observer_->OnRankStarted(i, spawned->pid);
-    if (starting_ == 0 && !failed_) observer_->OnAllStarted();
   }
 
   void Reap(uint32_t i) {
@@ -97,15 +88,14 @@ class CgroupGang : public Gang {
   }
 
   Poller* poller_;
-  SpawnPool* spawners_;
+  Spawner* spawner_;
   CgroupTree* tree_;
   std::unique_ptr<CgroupTree::Slot> slot_;
   const GangPlan* plan_;
   GangObserver* observer_;
   std::vector<Rank> ranks_;
-  Fd memory_;                       // cgroup.procs of the v1 memory cgroup, while ranks are being started
-  int starting_ = 0, living_ = 0;   // ranks
-  bool killed_ = false, failed_ = false, limited_ = false;
+  int living_ = 0;
+  bool limited_ = false;
   Evidence evidence_;
 };
 
@@ -124,7 +114,7 @@ class LeftoverGang : public Gang {
 }  // namespace
 
 std::unique_ptr<Gang> CgroupContainment::Make(const GangPlan* plan, GangObserver* observer) {
-  return std::make_unique<CgroupGang>(poller_, spawners_.get(), tree_.get(), plan, observer);
+  return std::make_unique<CgroupGang>(poller_, spawner_, tree_.get(), plan, observer);
 }
 
 std::unique_ptr<Gang> CgroupContainment::Recover(const Uid&, const KeeperId&) {

@@ -5,21 +5,20 @@
 #include "worker/launcher/cgroup.h"
 #include "worker/launcher/gang.h"
 #include "worker/launcher/poller.h"
-#include "worker/launcher/spawn_pool.h"
 
 namespace gt::launcher {
 
 class CgroupContainment : public Containment {
  public:
-  CgroupContainment(Poller* poller, std::unique_ptr<SpawnPool> spawners, std::unique_ptr<CgroupTree> tree)
-      : poller_(poller), spawners_(std::move(spawners)), tree_(std::move(tree)) {}
+  CgroupContainment(Poller* poller, Spawner* spawner, std::unique_ptr<CgroupTree> tree)
+      : poller_(poller), spawner_(spawner), tree_(std::move(tree)) {}
   std::string kind() const override { return tree_->limits_memory() ? "cgroup+memory" : "cgroup"; }
   std::unique_ptr<Gang> Make(const GangPlan* plan, GangObserver* observer) override;
   std::unique_ptr<Gang> Recover(const Uid& uid, const KeeperId& keeper) override;
 
  private:
   Poller* poller_;
-  std::unique_ptr<SpawnPool> spawners_;
+  Spawner* spawner_;
   std::unique_ptr<CgroupTree> tree_;
 };
 

@@ -5,15 +5,12 @@
 
 #include "common/os/clock.h"
 #include "common/os/file.h"
-#include "common/os/pacer.h"
 #include "worker/launcher/error_file.h"
 
 namespace gt::launcher {
 
 namespace {
 constexpr auto kRetryPause = std::chrono::milliseconds(1000);
-constexpr auto kPace = std::chrono::milliseconds(3);  // of batches, each of which may wait for the disk
-constexpr int kBurst = 8;
 }
 
 Disk::Disk(Poller* poller, Paths paths, SpoolLimits limits, std::function<void(uint64_t)> on_advance)
@@ -72,9 +69,8 @@ void Disk::Main() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  Pacer pacer(kPace, kBurst);
   std::vector<Op> batch;
-  while (pacer.Turn(), Take(&batch)) {
+  while (Take(&batch)) {
     RunBatch(&batch);
     batch.clear();
   }

@@ -12,13 +12,13 @@
 
 namespace gt::launcher {
 
-// Who hears of the gang. Only OnLaunchFailed may come from inside Start. A gang is never destroyed from inside a call.
+// Who hears of the gang. Calls may come from inside Start. A gang is never destroyed from inside a call.
 class GangObserver {
  public:
   virtual void OnRankStarted(uint32_t local_rank, pid_t pid) = 0;
   virtual void OnAllStarted() = 0;
-  // Kill the gang and wait until it is gone; ranks that were already on their way may still be said to have started.
-  // kInvalidArgument: the fault is the job's (no such program or work directory), anything else is the machine's.
+  // Nothing further is started; kill the gang and wait until it is gone. kInvalidArgument: the fault is the job's (no such
+  // program or work directory), anything else is the machine's.
   virtual void OnLaunchFailed(uint32_t local_rank, const Status& why) = 0;
   virtual void OnRankExited(uint32_t local_rank, const ExitStatus& status, int64_t peak_resident) = 0;
 
@@ -26,7 +26,7 @@ class GangObserver {
   ~GangObserver() = default;
 };
 
-// Write ends of the pipes of one rank; not taken over. They stay open until all have started, or the gang is gone.
+// Write ends of the pipes of one rank; not taken over.
 struct RankPipes {
   int stdout_fd = -1, stderr_fd = -1;
 };

@@ -59,7 +59,7 @@ class Keeper {
   // We were forked from a program with many descriptors: none of them may stay open here.
   void CloseAllBut() {
     std::vector<unsigned> keep = {static_cast<unsigned>(socket_), static_cast<unsigned>(spawner_->dev_null())};
-    for (unsigned fd = 0; fd < kEndOfSpawnFds; ++fd) keep.push_back(fd);
+    for (unsigned fd = 0; fd < kFirstSpawnFd + kSpawnFds; ++fd) keep.push_back(fd);
     for (const RankPipes& pipe : pipes_) {
       keep.push_back(static_cast<unsigned>(pipe.stdout_fd));
       keep.push_back(static_cast<unsigned>(pipe.stderr_fd));

@@ -162,7 +162,7 @@ class LostKeeperGang : public Gang {
 }  // namespace
 
 std::unique_ptr<Gang> KeeperContainment::Make(const GangPlan* plan, GangObserver* observer) {
-  return std::make_unique<KeeperGang>(poller_, &spawner_, socket_, &keepers_, record_, plan, observer);
+  return std::make_unique<KeeperGang>(poller_, spawner_, socket_, &keepers_, record_, plan, observer);
 }
 
 std::unique_ptr<Gang> KeeperContainment::Recover(const Uid& uid, const KeeperId& keeper) {

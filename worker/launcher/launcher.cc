@@ -42,6 +42,8 @@ Status Launcher::Init() {
   GT_RETURN_IF_ERROR(SetUpNode());
   GT_RETURN_IF_ERROR(poller_.Open());
   GT_ASSIGN_OR_RETURN(instance_, RandomUid());
+  GT_ASSIGN_OR_RETURN(Spawner spawner, Spawner::Make(limits));
+  spawner_ = std::make_unique<Spawner>(std::move(spawner));
   disk_ = std::make_unique<Disk>(&poller_,
                                  Disk::Paths{options_.dir + "/journal", options_.dir + "/spool", options_.dir + "/launcher.log"},
                                  options_.spool, [this](uint64_t end) {
@@ -51,7 +53,7 @@ Status Launcher::Init() {
   std::map<Uid, JournalEntry> entries;
   GT_RETURN_IF_ERROR(disk_->Open(&entries));
   spool_end_ = disk_->spool_end();
-  GT_RETURN_IF_ERROR(SetUpContainment(limits));
+  GT_RETURN_IF_ERROR(SetUpContainment());
   rank_socket_ = std::make_unique<RankSocket>(&poller_);
   gate_ = std::make_unique<OutputGate>(&poller_, disk_.get());
   context_ = {&poller_, disk_.get(), containment_.get(), rank_socket_.get(), gate_.get(), &setup_,
@@ -103,24 +105,22 @@ Status Launcher::SetUpNode() {
   return OkStatus();
 }
 
-Status Launcher::SetUpContainment(const InheritedLimits& limits) {
+Status Launcher::SetUpContainment() {
   if (options_.containment != "keeper") {
     auto tree = CgroupTree::Open(options_.cgroup_root, HashOf(options_.dir));
     if (tree.ok()) {
       (*tree)->set_reuse(setup_.job_user.change);
       (*tree)->KillLeftovers();  // also of attempts that nobody remembers
       (*tree)->RemoveLeftovers();
-      GT_ASSIGN_OR_RETURN(std::unique_ptr<SpawnPool> spawners, SpawnPool::Make(&poller_, limits));
-      containment_ = std::make_unique<CgroupContainment>(&poller_, std::move(spawners), std::move(tree).value());
+      containment_ = std::make_unique<CgroupContainment>(&poller_, spawner_.get(), std::move(tree).value());
       return OkStatus();
     }
     if (options_.containment == "cgroup") return tree.status();
     disk_->Log("no cgroup can be written, so each attempt gets a keeper: " + tree.status().message());
   }
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // the orphans of a killed keeper come to us
-  GT_ASSIGN_OR_RETURN(Spawner spawner, Spawner::Make(0, limits));
   containment_ = std::make_unique<KeeperContainment>(
-      &poller_, std::move(spawner), setup_.rank_dir.lasting ? setup_.rank_dir.socket() : "",
+      &poller_, spawner_.get(), setup_.rank_dir.lasting ? setup_.rank_dir.socket() : "",
       [this](const Uid& uid, const KeeperId& keeper, std::function<void()> done) {
         disk_->RecordKeeper(uid, keeper, std::move(done));
       });

@@ -21,7 +21,7 @@ class Launcher {
   Status Init();
   Status SetUpProcess(InheritedLimits* limits);
   Status SetUpNode();
-  Status SetUpContainment(const InheritedLimits& limits);
+  Status SetUpContainment();
   Status WatchSignals();
   void Snapshot(std::string* frames);
   void OnSignal();
@@ -32,6 +32,7 @@ class Launcher {
   NodeSetup setup_;
   Poller poller_;
   std::unique_ptr<Disk> disk_;
+  std::unique_ptr<Spawner> spawner_;
   std::unique_ptr<Containment> containment_;
   std::unique_ptr<RankSocket> rank_socket_;
   std::unique_ptr<OutputGate> gate_;

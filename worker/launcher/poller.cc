@@ -6,14 +6,11 @@
 #include <algorithm>
 
 #include "common/os/clock.h"
-#include "common/os/pacer.h"
 
 namespace gt::launcher {
 
 namespace {
 constexpr int kMaxEvents = 256;
-constexpr auto kPace = std::chrono::milliseconds(1);
-constexpr int kBurst = 16;
 Poller::Handle MakeHandle(uint32_t slot, uint32_t round) { return (static_cast<uint64_t>(round) << 32) | (slot + 1); }
 uint32_t SlotOf(Poller::Handle handle) { return static_cast<uint32_t>(handle) - 1; }
 uint32_t RoundOf(Poller::Handle handle) { return static_cast<uint32_t>(handle >> 32); }
@@ -121,10 +118,8 @@ void Poller::Deliver(const epoll_event& event) {
 
 void Poller::Run() {
   epoll_event events[kMaxEvents];
-  Pacer pacer(kPace, kBurst);
   running_ = true;
   while (running_) {
-    pacer.Turn();
     int count = epoll_wait(epoll_.get(), events, kMaxEvents, Timeout());
     now_ = ReadClock();
     RunTimers();  // first what has expired

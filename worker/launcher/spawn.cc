@@ -39,7 +39,6 @@ struct ChildArgs {
   const char* workdir;
   const JobUser* user;
   const InheritedLimits* limits;
-  int first_fd;
   bool enter_memory;
   Step failed = Step::kNone;
   int error = 0;
@@ -82,11 +81,12 @@ GT_CHILD void TryExec(ChildArgs* args) {
 GT_CHILD int ChildMain(void* argument) {
   auto* args = static_cast<ChildArgs*>(argument);
   // Until this succeeds the descriptors are the launcher's: touch none.
-  if (syscall(SYS_close_range, kEndOfSpawnFds, ~0u, CLOSE_RANGE_UNSHARE) != 0) Fail(args, Step::kStreams);
+  unsigned first_other = kFirstSpawnFd + kSpawnFds;
+  if (syscall(SYS_close_range, first_other, ~0u, CLOSE_RANGE_UNSHARE) != 0) Fail(args, Step::kStreams);
   if (setsid() < 0) Fail(args, Step::kSession);
   for (int i = 0; i < 3; ++i)
-    if (dup2(args->first_fd + i, i) < 0) Fail(args, Step::kStreams);
-  if (args->enter_memory && write(args->first_fd + 3, "0", 1) != 1) Fail(args, Step::kMemory);
+    if (dup2(kFirstSpawnFd + i, i) < 0) Fail(args, Step::kStreams);
+  if (args->enter_memory && write(kFirstSpawnFd + 3, "0", 1) != 1) Fail(args, Step::kMemory);
   if (args->limits->reset_oom_score) ResetOomScore();
   syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &args->limits->files, nullptr);
   umask(022);
@@ -173,16 +173,15 @@ Spawner::Stack::~Stack() {
 
 Status ReserveSpawnFds() {
   syscall(SYS_close_range, static_cast<unsigned>(kFirstSpawnFd), ~0u, 0);
-  for (int fd = 0; fd < kEndOfSpawnFds; ++fd) {
+  for (int fd = 0; fd < kFirstSpawnFd + kSpawnFds; ++fd) {
     bool taken = fcntl(fd, F_GETFD) >= 0;
     if (!taken && open("/dev/null", O_RDWR | (fd < kFirstSpawnFd ? 0 : O_CLOEXEC)) != fd) return ErrnoStatus(errno, "/dev/null");
   }
   return OkStatus();
 }
 
-Result<Spawner> Spawner::Make(int index, const InheritedLimits& limits) {
+Result<Spawner> Spawner::Make(const InheritedLimits& limits) {
   Spawner spawner;
-  spawner.first_fd_ = kFirstSpawnFd + index * kSpawnFds;
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack == MAP_FAILED) return ErrnoStatus(errno, "mmap");
   spawner.stack_.base = static_cast<char*>(stack);
@@ -195,10 +194,10 @@ Result<Spawned> Spawner::Spawn(const SpawnRequest& request) {
   const GangPlan& plan = *request.plan;
   std::vector<char*> paths = Pointers(plan.paths, nullptr), argv = Pointers(plan.argv, nullptr);
   std::vector<char*> env = Pointers(plan.common_env, &plan.rank_env[request.local_rank]);
-  ChildArgs child{paths.data(), argv.data(), env.data(), plan.workdir.c_str(), &plan.user, &limits_, first_fd_, request.memory_fd >= 0};
+  ChildArgs child{paths.data(), argv.data(), env.data(), plan.workdir.c_str(), &plan.user, &limits_, request.memory_fd >= 0};
   const int sources[kSpawnFds] = {dev_null_.get(), request.stdout_fd, request.stderr_fd, request.memory_fd};
   for (int i = 0; i < kSpawnFds; ++i)
-    if (sources[i] >= 0 && dup3(sources[i], first_fd_ + i, O_CLOEXEC) < 0) return ErrnoStatus(errno, "dup3");
+    if (sources[i] >= 0 && dup3(sources[i], kFirstSpawnFd + i, O_CLOEXEC) < 0) return ErrnoStatus(errno, "dup3");
   int pidfd = -1;
   clone_args args{};
   args.flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | CLONE_CLEAR_SIGHAND;
@@ -215,7 +214,7 @@ Result<Spawned> Spawner::Spawn(const SpawnRequest& request) {
   pthread_sigmask(SIG_SETMASK, &all, &old);
   long pid = CloneOnStack(&args, ChildMain, &child);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  for (int i = 1; i < kSpawnFds; ++i) dup3(dev_null_.get(), first_fd_ + i, O_CLOEXEC);  // a pipe end kept here never ends
+  for (int i = 1; i < kSpawnFds; ++i) dup3(dev_null_.get(), kFirstSpawnFd + i, O_CLOEXEC);  // a pipe end kept here never ends
   if (pid < 0) return ErrnoStatus(static_cast<int>(-pid), "start a process");
   Spawned result{static_cast<pid_t>(pid), Fd(pidfd)};
   if (child.failed == Step::kNone) return result;

@@ -50,18 +50,15 @@ struct InheritedLimits {
   bool reset_oom_score = false;
 };
 
-// As many may be starting a process at a time.
-constexpr int kSpawners = 2;
 // Closes every inherited descriptor from 3 up and sets the next few aside. First thing in main: whatever has been opened
 // before is gone.
 Status ReserveSpawnFds();
-constexpr int kSpawnFds = 4;  // stdin, stdout, stderr of the next child, its memory cgroup
-constexpr int kFirstSpawnFd = 3, kEndOfSpawnFds = kFirstSpawnFd + kSpawners * kSpawnFds;
+constexpr int kFirstSpawnFd = 3, kSpawnFds = 4;  // stdin, stdout, stderr of the next child, its memory cgroup
 
 class Spawner {
  public:
-  // Takes the stack of the children and /dev/null. `index`, below kSpawners, is its own: it says which descriptors it has.
-  static Result<Spawner> Make(int index, const InheritedLimits& limits);
+  // Takes the stack of the children and /dev/null.
+  static Result<Spawner> Make(const InheritedLimits& limits);
   Spawner(Spawner&&) = default;
   // Blocks until the program has been exec'd (or that failed: a message like "exec /x/y: No such file or directory").
   // One thread at a time.
@@ -78,7 +75,6 @@ class Spawner {
     ~Stack();
   };
   Spawner() = default;
-  int first_fd_ = kFirstSpawnFd;
   Stack stack_;
   Fd dev_null_;
   InheritedLimits limits_;

@@ -3,14 +3,11 @@
 #include <algorithm>
 
 #include "common/os/clock.h"
-#include "common/os/pacer.h"
 #include "worker/runtime/launcher_convert.h"
 
 namespace gt::worker {
 namespace {
 constexpr Millis kLongestWait = 10 * kSecond;
-constexpr auto kPace = std::chrono::milliseconds(2);
-constexpr int kBurst = 16;
 }
 
 Driver::Driver(Agent::Options options, TargetSource target, DriverHooks hooks)
@@ -42,12 +39,10 @@ void Driver::OnDisconnected(uint64_t stream, const Status& why) {
 }
 
 Status Driver::Run() {
-  Pacer pacer(kPace, kBurst);
   while (!stop_) {
     Now now = ReadClock();
     Millis deadline = agent_.NextDeadline();
     Millis wait = deadline == kNever ? kLongestWait : std::clamp<Millis>(deadline - now.mono, 0, kLongestWait);
-    pacer.Turn();
     std::vector<Input> inputs;
     for (Arrival& arrival : queue_.TakeAll(wait))
       if (Current(arrival)) inputs.push_back(std::move(arrival.input));
