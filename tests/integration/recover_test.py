@@ -72,7 +72,7 @@ class Recover(ClusterTest):
         self.assertEqual(weights, self.undisturbed())
         events = self.cluster.gtctl("events", job).out
         self.assertRegex(events, r"REFORMING.*rank 1 on node b was killed by signal 9; forming generation 2, charged to the user's retries")
-        self.assertRegex(events, r"REFORMED.*generation 3 after [0-9.]+m?s, \d+ samples are done again")
+        self.assertRegex(events, r"REFORMED.*generation 3 after [0-9.hms]+, \d+ samples are done again")
 
     def test_on_one_node_the_ranks_that_live_go_on(self):
         shape = ("--nodes", "1", "--set", "resources.processes_per_node=2")
