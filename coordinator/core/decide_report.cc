@@ -104,7 +104,12 @@ void OnAttempt(Turn& turn, NodeId node, const AttemptReport& report) {
   const Attempt* attempt = turn.state.FindAttempt(report.uid);
   const Member* member = attempt == nullptr ? nullptr : attempt->FindMember(node);
   if (member == nullptr || member->gone) return Unwanted(turn, node, report);
-  if (report.generation < attempt->rendezvous.generation && report.phase != AttemptPhase::kEnded && !report.unknown) return;
+  if (report.generation < attempt->rendezvous.generation && report.phase != AttemptPhase::kEnded && !report.unknown) {
+    // Which processes live is no matter of the rendezvous: their own generations are the fence. A node that waits to be told
+    // where the next one meets could say nothing else.
+    if (report.formation) OnFormation(turn, report.uid, node, *report.formation);
+    return;
+  }
   if (attempt->phase == AttemptPhase::kEnded) {  // it outlived its STOPPING: its resources were out of service until now
     if (!report.unknown && report.phase != AttemptPhase::kEnded) return;
     std::string record = report.exit ? report.exit->record : "";
