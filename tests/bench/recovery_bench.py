@@ -39,6 +39,10 @@ def went_on(cluster, job):
     return {generation: max(at) for generation, at in times.items() if len(at) == 2}
 
 
+def events(cluster, job):
+    return [event["kind"] for event in cluster.gtctl("events", job, "-o", "json").json["events"]]
+
+
 def main():
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     chance = random.Random(1)
@@ -56,7 +60,9 @@ def main():
             pid = pid_of(job, chance.randrange(2), cluster.bin)
             killed[generation] = time.time()
             os.kill(pid, signal.SIGKILL)
-            time.sleep(chance.uniform(0.8, 1.6))
+            # Its replacement must have the state before the other one dies.
+            wait_until(f"generation {generation} is formed", lambda: events(cluster, job).count("REFORMED") == generation - 1, 20)
+            time.sleep(chance.uniform(0.2, 0.8))
         wait_until("the last generation goes on", lambda: kills + 1 in went_on(cluster, job), 20)
         again = went_on(cluster, job)
         took = sorted((again[g] - killed[g]) * 1e3 for g in killed if g in again)
