@@ -97,7 +97,7 @@ TEST_F(Features, AnInterruptedRunWithEverythingOnEndsBitIdentical) {
 
 TEST_F(Features, NarrowPrecisionsTrainLikeFp32) {
   json spec = BaseSpec();
-  std::vector<float> exact = ModelIn(Train(spec, 1, "fp32"));
+  std::vector<float> exact = ModelIn(Train(spec, 2, "fp32"));
   for (const char* precision : {"bf16", "fp16"}) {
     spec["precision"] = precision;
     double difference = LargestDifference(exact, ModelIn(Train(spec, 2, precision)));

@@ -109,18 +109,18 @@ TEST(Clipping, KeepsTheNormOverAllGradientsInBounds) {
 }
 
 // Gradients and random numbers of a model with and without keeping its activations.
-struct Run {
+struct Pass {
   std::vector<at::Tensor> gradients, buffers;
   at::Tensor logits, drawn_after;
 };
-Run RunModel(ModelSpec spec, bool recompute, const std::string& precision) {
+Pass RunModel(ModelSpec spec, bool recompute, const std::string& precision) {
   spec.activation_checkpointing = recompute;
   bool text = spec.name == "gpt";
   auto model = MakeModel(spec, text ? SampleShape{.tokens = 8} : SampleShape{3, 32, 32}, text ? 30 : 10, 1).value();
   at::manual_seed(5);
   at::Tensor inputs = text ? at::randint(30, {4, 8}, at::kLong) : at::rand({4, 3, 32, 32});
   at::Tensor labels = at::randint(text ? 30 : 10, {text ? 32 : 4}, at::kLong);
-  Run run;
+  Pass run;
   run.logits = MakePrecision(precision).value()->Forward(*model, inputs, true);
   at::cross_entropy_loss(run.logits, labels).backward();
   run.drawn_after = at::rand({4});
@@ -133,7 +133,7 @@ TEST(Recomputing, ChangesNoGradientNoBufferAndNoRandomNumber) {
   ModelSpec gpt{.name = "gpt", .layers = 2, .heads = 2, .width = 16, .context = 8, .vocabulary = 30, .dropout = 0.2};
   for (const ModelSpec& spec : {gpt, ModelSpec{.name = "resnet18"}}) {
     for (const char* precision : {"fp32", "bf16"}) {
-      Run plain = RunModel(spec, false, precision), again = RunModel(spec, true, precision);
+      Pass plain = RunModel(spec, false, precision), again = RunModel(spec, true, precision);
       EXPECT_TRUE(at::equal(plain.logits, again.logits)) << spec.name;
       EXPECT_TRUE(at::equal(plain.drawn_after, again.drawn_after)) << spec.name;
       EXPECT_LT(Difference(plain.gradients, again.gradients), 1e-6) << spec.name << " " << precision;

@@ -11,6 +11,7 @@ namespace gt::trainer {
 namespace {
 
 std::string Number(double value) {
+  if (std::isnan(value)) return "nan";  // of whichever sign
   char text[40];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
