@@ -24,6 +24,8 @@ bool EndsASession(const LoopItem& item) {
 }  // namespace
 
 void Loop::Start() {
+  held_ = body_->held();
+  held_reason_ = body_->held_reason();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -98,7 +100,7 @@ void Loop::Run() {
     Work(std::move(taken));
     lock.lock();
     held_ = body_->held();
-    if (held_) held_reason_ = "no space is left on the coordinator's disk: " + body_->held_reason();
+    if (held_) held_reason_ = body_->held_reason();
   }
   std::deque<LoopItem> items = std::move(clients_);
   for (LoopItem& item : workers_) items.push_back(std::move(item));
@@ -155,14 +157,14 @@ void Loop::Work(Taken taken) {
     body_->Turn(heard, std::move(taken.items), now);
     next_retry_ = now.mono + options_.retry_every;
   }
-  LoopView view{body_->state(), body_->policy(), now, !body_->held(), body_->held_reason()};
+  LoopView view{body_->state(), body_->policy(), now, !body_->ahead(), body_->held() ? body_->held_reason() : ""};
   for (auto& query : taken.queries) query(&view);
 }
 
 // Only clients' items were taken while held: workers' reports wait in their queue.
 void Loop::WorkHeld(Taken* taken, Now now) {
   for (LoopItem& item : taken->items)
-    LoopBody::Refuse(&item, {Code::kResourceExhausted, "no space is left on the coordinator's disk: " + body_->held_reason()});
+    LoopBody::Refuse(&item, {Code::kResourceExhausted, body_->held_reason()});
   if (now.mono < next_retry_) return;
   next_retry_ = now.mono + options_.retry_every;
   body_->Retry();

@@ -20,7 +20,7 @@ struct LoopView {
   const Policy& policy;
   Now now;
   bool committed = true;
-  std::string held_reason;  // when not committed
+  std::string held_reason;  // why nothing is decided now; empty: it is
 };
 
 struct LoopOptions {

@@ -28,7 +28,7 @@ void LoopBody::Turn(std::span<const Heard> heard, std::vector<LoopItem> items, N
 
 void LoopBody::Retry() {
   GT_ASSERT(held_);
-  Commit();
+  if (!for_good_) Commit();
 }
 
 void LoopBody::Commit() {

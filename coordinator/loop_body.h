@@ -39,7 +39,9 @@ struct LoopOutputs {
 
 class LoopBody {
  public:
-  LoopBody(std::unique_ptr<Engine> engine, LoopOutputs outputs) : engine_(std::move(engine)), outputs_(std::move(outputs)) {}
+  // `hold` not empty: held for good, for this reason.
+  LoopBody(std::unique_ptr<Engine> engine, LoopOutputs outputs, std::string hold = "")
+      : engine_(std::move(engine)), outputs_(std::move(outputs)), for_good_(!hold.empty()), held_(for_good_), held_reason_(std::move(hold)) {}
 
   // Must not be called while held(). Items that are held keep their callbacks until the commit succeeds.
   void Turn(std::span<const Heard> heard, std::vector<LoopItem> items, Now now);
@@ -48,6 +50,8 @@ class LoopBody {
   bool held() const { return held_; }
   const std::string& held_reason() const { return held_reason_; }
   void Retry();
+  // Memory holds what is not on disk yet.
+  bool ahead() const { return held_ && !for_good_; }
 
   // While held, items are turned away with this instead of Turn; workers' items are kept by the caller.
   static void Refuse(LoopItem* item, const Status& why);
@@ -72,7 +76,8 @@ class LoopBody {
   LoopOutputs outputs_;
   Batch batch_;                   // being committed
   std::vector<Waiting> waiting_;  // for it
-  bool held_ = false, more_ = false;
+  const bool for_good_;
+  bool held_, more_ = false;
   std::string held_reason_;
 };
 

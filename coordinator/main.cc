@@ -11,6 +11,7 @@
 #include "common/text/message_text.h"
 #include "coordinator/config.h"
 #include "coordinator/service/coordinator.h"
+#include "coordinator/service/crash_record.h"
 
 namespace {
 
@@ -53,10 +54,13 @@ int Run(const gridtrain::v1::CoordinatorConfig& config) {
   options.version = GT_VERSION;
   options.fatal = [&log](const gt::Status& why) {
     (*log)->Error("the coordinator ends: what it knows can no longer be kept", {{"error", why.message()}});
+    gt::NoteCrash();
     _exit(kExitFailed);
   };
   auto coordinator = gt::Coordinator::Start(std::move(options), log->get());
   if (!coordinator.ok()) return Fail(coordinator.status(), kExitFailed);
+  if (gt::Status recorded = gt::RecordCrashes(config.data_dir()); !recorded.ok())
+    (*log)->Error("crashes are not counted", {{"error", recorded.message()}});  // a full disk, say: no reason to stay away
   (*log)->Info("listening", {{"address", (*coordinator)->address()}, {"data_dir", config.data_dir()}, {"epoch", (*coordinator)->epoch()},
                              {"version", GT_VERSION}});
   int signal = 0;

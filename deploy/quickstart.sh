@@ -84,8 +84,6 @@ echo
 echo
 "$run/bin/gtctl" submit "$repo/configs/jobs/mnist.yaml" --set "train.data.path=$run/data/mnist" "${overrides[@]}" --follow
 echo
-"$run/bin/gtctl" list --all
-echo
 if [ "$keep" = 1 ]; then
   printf '%s\n' "${pids[@]}" >"$run/pids"
   cat <<TEXT

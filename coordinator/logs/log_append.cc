@@ -32,6 +32,7 @@ Status LogStore::Append(std::span<const LogInput> inputs) {
     if (!impl_->broken.ok()) return impl_->broken;
     GT_RETURN_IF_ERROR(impl_->CheckSpace());
     LogPending pending;
+    for (const LogInput& input : inputs) pending.expected[input.uid] += input.data.size() + kHeaderBytes;
     for (const LogInput& input : inputs) impl_->Plan(input, logs.at(input.uid), &pending);
     GT_RETURN_IF_ERROR(impl_->Write(&pending));
     impl_->Note(pending);
@@ -102,6 +103,7 @@ void LogStore::Impl::PlanFrame(const std::shared_ptr<AttemptLog>& log, Frame fra
   int64_t small = log->small_data + small_added + static_cast<int64_t>((log->small.size() + 1) * kHeaderBytes);
   own_now = own_now || log->own_bytes > 0 || small + static_cast<int64_t>(data.size()) > options.small_bytes;
   std::string& buffer = own_now ? pending->own[log] : pending->segment;
+  if (own_now && buffer.empty()) buffer.reserve(pending->expected[log->uid]);
   frame.size = static_cast<uint32_t>(data.size());
   frame.arrival = next_arrival + pending->items.size();
   pending->items.push_back({.log = log, .frame = frame, .small = !own_now, .position = static_cast<int64_t>(buffer.size())});

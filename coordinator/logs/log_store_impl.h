@@ -24,6 +24,7 @@ struct LogPending {
   std::map<std::pair<Uid, LogStream>, uint64_t> ends;                 // of streams that this write moves
   std::map<Uid, int64_t> small_data;                                  // added by this write
   std::map<Uid, bool> own_now;                                        // goes on in its own file
+  std::map<Uid, size_t> expected;                                     // bytes of this write, about
 };
 
 struct LogStore::Impl {

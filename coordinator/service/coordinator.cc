@@ -13,6 +13,7 @@
 #include "coordinator/core/load.h"
 #include "coordinator/logs/log_store.h"
 #include "coordinator/loop.h"
+#include "coordinator/service/crash_record.h"
 #include "coordinator/service/disk_guard.h"
 #include "coordinator/service/housekeeper.h"
 #include "coordinator/service/jobs_service.h"
@@ -127,6 +128,7 @@ Status Coordinator::Parts::Commit(const Batch& batch, const ClusterState& state)
     log->Error("no space on the disk: commands are held" + std::string(released ? "; the reserve was freed" : ""), {{"error", status.message()}});
     if (released) status = store->Commit(batch, state);
   }
+  if (status.code() == Code::kResourceExhausted) return status.WithContext("no space is left on the coordinator's disk");
   return status;
 }
 
@@ -156,7 +158,9 @@ std::unique_ptr<LoopBody> Coordinator::Parts::MakeBody(ClusterState state) {
   outputs.send = [this](Orders orders, const ClusterState& now) { edge->Send(std::move(orders), now); };
   outputs.end = [this](uint64_t session) { edge->End(session); };
   outputs.fatal = options.fatal;
-  return std::make_unique<LoopBody>(std::move(engine), std::move(outputs));
+  std::string hold = HoldAfterCrashes(options.data_dir, ReadClock().wall);
+  if (!hold.empty()) log->Error("held", {{"reason", hold}});
+  return std::make_unique<LoopBody>(std::move(engine), std::move(outputs), std::move(hold));
 }
 
 void Coordinator::Parts::MakeServices(ClusterState state) {

@@ -140,7 +140,7 @@ Result<wire::ExplainResponse> JobReads::Explain(JobId job, std::optional<uint32_
   GT_RETURN_IF_ERROR(loop_->QueryAndWait([response, job, index](const LoopView& view) {
     if (!LiveSummary(view.state, view.policy, view.now, job, index, response->mutable_summary())) return response->Clear();
     Explanation why = gt::Explain(view.state, view.policy, job, view.now, index);
-    response->set_headline(view.committed ? why.headline : "the coordinator's disk is full: " + view.held_reason);
+    response->set_headline(view.held_reason.empty() ? why.headline : view.held_reason);
     for (const std::string& detail : why.details) response->add_details(detail);
     if (why.until != 0 && why.until != kNever) response->set_until_ms(view.now.wall + why.until - view.now.mono);
     response->set_ahead(why.ahead);

@@ -106,23 +106,23 @@ class Bench:
         finally:
             cluster.stop()
 
-    def logs(self, size=1_000_000_000):
+    def logs(self, megabytes=1000):
         if not self.wants("log_mb_per_s"):
             return
         cluster = Cluster()
         try:
             cluster.start_coordinator()
             cluster.start_worker("a")
-            line = "x" * 99
+            rank = f"import os\nlines = (b'x' * 99 + b'\\n') * 10000\nfor _ in range({megabytes}): os.write(1, lines)"
             start = time.perf_counter()
-            job = cluster.submit("--", "sh", "-c", f"yes {line} | head -c {size}")
-            follower = subprocess.Popen([cluster.bin / "gtctl", "logs", job, "-f", "--prefix", "never"], stdout=subprocess.PIPE, env=cluster.env)
-            seen = 0
-            while chunk := os.read(follower.stdout.fileno(), 1 << 20):
-                seen += len(chunk)
+            job = cluster.submit("--", "python3", "-c", rank)
+            follower = subprocess.Popen([cluster.bin / "gtctl", "logs", job, "-f", "--prefix", "never"], stdout=subprocess.PIPE, pipesize=1 << 20, env=cluster.env)
+            seen, buffer = 0, bytearray(1 << 20)
+            while got := os.readv(follower.stdout.fileno(), [buffer]):
+                seen += got
             took = time.perf_counter() - start
-            assert follower.wait() == 0 and seen == size, f"{seen} bytes of {size}"
-            self.say("log_mb_per_s", size / 1e6 / took, "MB/s", "one rank's output to the coordinator's disk and to a follower, nothing lost")
+            assert follower.wait() == 0 and seen == megabytes * 1_000_000, f"{seen} bytes of {megabytes} MB"
+            self.say("log_mb_per_s", megabytes / took, "MB/s", "one rank's output to the coordinator's disk and to a follower, nothing lost")
         finally:
             cluster.stop()
 

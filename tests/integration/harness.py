@@ -123,7 +123,7 @@ class Cluster:
         except subprocess.TimeoutExpired:
             process.kill()
             code = process.wait()
-        if code != (-how if how == signal.SIGKILL else 0):
+        if code != (0 if how == signal.SIGTERM else -how):
             self.findings.append(f"{name} left with {code}\n{self.log(name)}")
 
     def launcher_pid(self, name):

@@ -1,6 +1,7 @@
 """Every refusal has its own clear words and exit code, and leaves nothing half-done behind."""
 import json
 import os
+import re
 import socket
 import unittest
 from pathlib import Path
@@ -130,10 +131,18 @@ class Refusals(ClusterTest):
         self.assertEqual(run.code, 1)
         self.assertIn(str(self.cluster.dir / "a"), run.err)
         run = self.daemon("gt-worker", "--data-dir", self.cluster.dir / "a-too", "--node-name", "a")
-        self.cluster.end_launcher("a-too")
         self.assertEqual(run.code, 3)
+        launchers = [int(pid) for pid in re.findall("started the launcher, pid ([0-9]+)", run.err)]
+        wait_until("its launcher has gone", lambda: not any(map(self.cluster.is_launcher, launchers)))
         self.assertIn("another worker with the name 'a' is connected", run.err)
         self.assertEqual(self.cluster.nodes_up(), ["a"])
+
+    @unittest.skipUnless(os.getuid() == 0, "only root runs ranks as somebody else")
+    def test_a_worker_whose_job_user_does_not_exist(self):
+        run = self.daemon("gt-worker", "--data-dir", self.cluster.dir / "nouser", "--node-name", "nouser", "--set", "job_user=no-such-user")
+        self.assertEqual(run.code, 1)
+        self.assertIn("job_user", run.err)
+        self.assertIn("no-such-user", run.err)
 
     @unittest.skipUnless(os.getuid() == 0, "only root could run ranks as root")
     def test_ranks_do_not_run_as_root(self):

@@ -38,6 +38,27 @@ class Restart(ClusterTest):
         for job in acknowledged[:: max(1, len(acknowledged) // 10)]:
             self.assertIn("SUBMITTED", self.cluster.gtctl("events", job).out)
 
+    def test_a_coordinator_that_crashes_again_and_again_only_answers_questions(self):
+        if b"__asan_init" in (self.cluster.bin / "gt-coordinator").read_bytes():
+            self.skipTest("AddressSanitizer reports the crash as the test's")
+        running = self.cluster.submit("--", "sleep", "300")
+        self.cluster.wait_phase(running, "RUNNING")
+        for _ in range(3):
+            self.assertEqual(self.cluster.gtctl("submit", "-q", "--", "true").code, 0)
+            self.cluster.kill("coordinator", signal.SIGABRT)
+            self.cluster.start_coordinator()
+        try:
+            refused = self.cluster.gtctl("submit", "--", "true")
+            self.assertEqual(refused.code, 1)
+            self.assertIn("has crashed 3 times within a minute", refused.err)
+            self.assertIn("crashes removed", refused.err)
+            self.assertEqual(self.cluster.gtctl("list").code, 0)
+            self.assertEqual(self.cluster.phase(running), "RUNNING")
+        finally:
+            (self.cluster.dir / "coordinator" / "crashes").unlink()
+            self.bounce()
+        self.assertEqual(self.cluster.gtctl("cancel", running, "--wait").code, 0)
+
     def test_a_running_job_does_not_notice(self):
         job = self.cluster.submit("--nodes", "2", "--", "sh", "-c", "echo pid $$; for i in $(seq 40); do echo $i; sleep 0.1; done")
         self.cluster.wait_phase(job, "RUNNING")

@@ -1,6 +1,6 @@
 // What the sanitizers' runtimes are told. Compiled into every program of a sanitizer build, because the launcher is started
-// without the environment of the test. ASAN_OPTIONS and its like still come on top.
-#define GT_OPTIONS extern "C" __attribute__((visibility("default"), no_sanitize("address", "undefined", "thread"), used)) const char*
+// without the environment of the test. ASAN_OPTIONS and its like still come on top. Weak: a program may have its own.
+#define GT_OPTIONS extern "C" __attribute__((visibility("default"), no_sanitize("address", "undefined", "thread"), weak, used)) const char*
 
 // handle_*=2: the launcher gives up all handlers, and a crash of it must be reported all the same.
 GT_OPTIONS __asan_default_options() {

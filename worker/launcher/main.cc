@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gt-launcher: %s\n%s", options.status().message().c_str(), Usage().c_str());
     return 2;
   }
+  if (options->help) return std::fputs(Usage().c_str(), stdout) < 0;
   if (gt::Status reserved = ReserveSpawnFds(); !reserved.ok()) {
     std::fprintf(stderr, "gt-launcher: %s\n", reserved.message().c_str());
     return 1;

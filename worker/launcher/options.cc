@@ -35,6 +35,10 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
   for (size_t i = 0; i < arguments.size(); ++i) {
     std::string name = arguments[i], value;
+    if (name == "--help" || name == "-h") {
+      options.help = true;
+      return options;
+    }
     if (name == "--allow-root-jobs") {
       options.allow_root_jobs = true;
       continue;

@@ -12,6 +12,7 @@ struct Options {
   std::string dir;
   std::string job_user;      // "": nobody when we are root, else ourselves
   bool allow_root_jobs = false;
+  bool help = false;  // asked for; nothing else counts
   std::string cgroup_root;   // "": below our own cgroup
   std::string containment = "auto";  // auto | cgroup | keeper
   std::string work_dir;      // "": a directory of the job user's in the rank directory

@@ -11,6 +11,9 @@ constexpr size_t kTail = 4096;
 constexpr size_t kPauseAt = 32u << 20, kResumeAt = 8u << 20;
 constexpr Millis kCheckEvery = 5, kStalledAfter = 2 * kSecond;
 constexpr int kReadsPerTurn = 4;  // one chatty rank must not starve the others
+constexpr int64_t kMuch = 1 << 20;
+constexpr int kWidePipe = 1 << 20;
+constexpr Millis kRest = 2;
 }  // namespace
 
 OutputGate::Verdict OutputGate::Ask() {
@@ -62,8 +65,27 @@ void RankStream::OnReadable() {
       gate_->Pause(this, [this] { Watch(); });
       return;
     }
-    if (!ReadOnce(verdict == OutputGate::Verdict::kDiscard)) return;
+    if (ReadOnce(verdict == OutputGate::Verdict::kDiscard)) continue;
+    if (read_.valid()) Rest();
+    return;
   }
+}
+
+// The kernel grants each user so many wide pipes.
+void RankStream::Widen() {
+  asked_ = true;
+  wide_ = fcntl(read_.get(), F_SETPIPE_SZ, kWidePipe) >= kWidePipe;
+}
+
+// The pipe is empty for now. Never while it is narrow: the rank would wait for us.
+void RankStream::Rest() {
+  if (!asked_ && read_bytes_ >= kMuch) Widen();
+  if (!wide_) return;
+  gate_->poller()->Remove(&handle_);
+  rest_timer_ = gate_->poller()->After(kRest, [this] {
+    rest_timer_ = 0;
+    Watch();
+  });
 }
 
 bool RankStream::ReadOnce(bool discard) {
@@ -75,6 +97,7 @@ bool RankStream::ReadOnce(bool discard) {
     return false;
   }
   std::string_view bytes(buffer.data(), static_cast<size_t>(got));
+  read_bytes_ += got;
   tail_.append(bytes.substr(bytes.size() - std::min(bytes.size(), kTail)));
   if (tail_.size() > 2 * kTail) tail_.erase(0, tail_.size() - kTail);
   if (discard) {
@@ -106,6 +129,7 @@ void RankStream::Drain() {
 void RankStream::Close() {
   gate_->Forget(this);
   gate_->poller()->Remove(&handle_);
+  gate_->poller()->Cancel(&rest_timer_);
   read_.Reset();
   write_.Reset();
 }

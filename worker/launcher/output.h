@@ -23,7 +23,7 @@ class OutputGate {
   void Forget(const void* who);
   Disk* disk() const { return disk_; }
   Poller* poller() const { return poller_; }
-  std::array<char, 65536>& buffer() { return buffer_; }
+  std::array<char, 256 << 10>& buffer() { return buffer_; }
 
  private:
   void Check();
@@ -33,10 +33,11 @@ class OutputGate {
   Poller::Timer timer_ = 0;
   uint64_t seen_batches_ = 0;
   Millis moved_ = 0;  // when the disk thread last finished a batch, as far as seen
-  std::array<char, 65536> buffer_;
+  std::array<char, 256 << 10> buffer_;
 };
 
-// One stream of one rank.
+// One stream of one rank. One that prints much gets a wide pipe and is read at intervals: a wake-up for each line of it would
+// cost more than the line.
 class RankStream {
  public:
   RankStream(OutputGate* gate, const Uid& uid, uint32_t rank, Stream stream)
@@ -56,6 +57,8 @@ class RankStream {
   bool ReadOnce(bool discard);  // false: nothing more to read now
   void Watch();
   void OnReadable();
+  void Widen();
+  void Rest();
   void Close();
   void Keep(std::string_view bytes);
 
@@ -65,8 +68,10 @@ class RankStream {
   Stream stream_;
   Fd read_, write_;
   Poller::Handle handle_ = 0;
+  Poller::Timer rest_timer_ = 0;
+  bool wide_ = false, asked_ = false;  // the pipe
   std::string tail_;
-  int64_t discarded_ = 0, unnoticed_ = 0;
+  int64_t read_bytes_ = 0, discarded_ = 0, unnoticed_ = 0;
 };
 
 }  // namespace gt::launcher

@@ -31,6 +31,11 @@ void LauncherClient::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void LauncherClient::EndIdle() {
+  Reap();
+  for (int pid : children_) kill(pid, SIGTERM);  // not reaped: the pid cannot be another's
+}
+
 void LauncherClient::Start() { thread_ = std::thread([this] { Run(); }); }
 
 void LauncherClient::Send(std::vector<Command> commands) {

@@ -43,6 +43,8 @@ class LauncherClient {
 
   void Start();
   void Stop();  // joins; the launcher and its ranks carry on. May be repeated
+  // After Stop, when no worker will follow: a launcher that we have started leaves, unless ranks live.
+  void EndIdle();
   // Any thread, never blocks. Dropped while no launcher is connected: the agent says it again after the next snapshot.
   void Send(std::vector<Command> commands);
 

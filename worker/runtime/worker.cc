@@ -12,6 +12,7 @@
 #include "common/text/access.h"
 #include "worker/runtime/gpu_inventory.h"
 #include "worker/runtime/host_inventory.h"
+#include "worker/runtime/job_user.h"
 
 #ifndef GT_VERSION
 #error "GT_VERSION is defined by the build"
@@ -125,6 +126,9 @@ Result<std::unique_ptr<Worker>> Worker::Create(const v1::WorkerConfig& config, L
                                        "--access");
   }
   if (!access.ok()) return access.status();
+  // Later it would fail every job that is placed here.
+  if (Status user = geteuid() == 0 ? CheckUser(config.job_user()) : OkStatus(); !user.ok())
+    return user.WithContext("job_user, which ranks run as,");
   if (!Exists(config.launcher())) return Status(Code::kNotFound, "there is no launcher at " + config.launcher());
 
   std::unique_ptr<Worker> worker(new Worker(std::move(dir), log));
@@ -172,6 +176,7 @@ Status Worker::Run() {
   Status end = driver_->Run();
   launcher_->Stop();
   shipper_->Stop();
+  if (!end.ok()) launcher_->EndIdle();
   return end;
 }
 

@@ -2,14 +2,23 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "worker/trainer/contract/control.h"
 #include "worker/trainer/trainer.h"
 
+namespace {
+constexpr char kUsage[] =
+    "usage: gt-trainer SPEC.json\n"
+    "Trains as the spec says, as one rank of a group. Started by gt-launcher for jobs with `train:`; what to train is said in a\n"
+    "job file (see configs/jobs), which rank it is in the environment, as torchrun does (RANK, WORLD_SIZE, ...).\n";
+}
+
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: gt-trainer SPEC.json\n");
-    return 2;
+  bool help = argc == 2 && (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0);
+  if (argc != 2 || help) {
+    std::fputs(kUsage, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   gt::trainer::BlockStopSignals();

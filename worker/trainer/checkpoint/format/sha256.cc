@@ -47,6 +47,7 @@ void Sha256::Block(const uint8_t* block) {
 }
 
 void Sha256::Update(const void* data, size_t bytes) {
+  if (bytes == 0) return;  // then `data` may be null
   const uint8_t* p = static_cast<const uint8_t*>(data);
   total_bytes_ += bytes;
   if (pending_bytes_ > 0) {
