@@ -78,12 +78,15 @@ class Block : public torch::autograd::Function<Block> {
     at::Tensor x = saved[0].detach().set_requires_grad(saved[0].requires_grad());
     Tensors wanted(saved.begin() + 1, saved.end()), found;
     if (x.requires_grad()) wanted.insert(wanted.begin(), x);
+    at::Tensor y;
     {
       at::AutoGradMode gradients_on(true);
       SecondRun second(*recipe, x.device());
-      found = torch::autograd::grad({recipe->block(x)}, wanted, {gradients[0]}, /*retain_graph=*/false,
-                                    /*create_graph=*/false, /*allow_unused=*/true);
+      y = recipe->block(x);
     }
+    // Outside of the second run: a backward pass is never under autocast.
+    found = torch::autograd::grad({y}, wanted, {gradients[0]}, /*retain_graph=*/false, /*create_graph=*/false,
+                                  /*allow_unused=*/true);
     if (!x.requires_grad()) found.insert(found.begin(), at::Tensor());
     found.insert(found.begin(), at::Tensor());  // that of `recipe`
     return found;
