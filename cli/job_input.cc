@@ -58,6 +58,8 @@ void FixPaths(JobSpec* spec, PathFixer* fixer) {
     fixer->Fix("train.data.path", spec->mutable_train()->mutable_data()->mutable_path());
   if (spec->has_train() && spec->train().checkpoint().has_dir())
     fixer->Fix("train.checkpoint.dir", spec->mutable_train()->mutable_checkpoint()->mutable_dir());
+  if (spec->has_train() && spec->train().has_tensorboard())
+    fixer->Fix("train.tensorboard", spec->mutable_train()->mutable_tensorboard());
   if (spec->has_run() && spec->run().has_workdir()) fixer->Fix("run.workdir", spec->mutable_run()->mutable_workdir());
 }
 

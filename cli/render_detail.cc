@@ -33,11 +33,17 @@ std::string Wants(const JobSpec& spec) {
   return text;
 }
 
+std::string TrainProgram(const gridtrain::v1::TrainSpec& train) {
+  std::string data = train.data().has_path() ? train.data().path() : train.data().format();
+  std::string batch = train.has_global_batch_size() ? std::to_string(train.global_batch_size()) + " over all ranks"
+                                                    : std::to_string(train.batch_size());
+  return "train " + Printable(train.model().name()) + " on " + Printable(data) + ", batch " + batch + ", " +
+         std::to_string(train.epochs()) + " epochs";
+}
+
 std::string Program(const JobSpec& spec) {
   if (spec.has_train())
-    return "train " + Printable(spec.train().model().name()) + " on " + Printable(spec.train().data().path()) +
-           ", batch " + std::to_string(spec.train().batch_size()) + ", " + std::to_string(spec.train().epochs()) +
-           " epochs";
+    return TrainProgram(spec.train());
   std::string text;
   for (const std::string& word : spec.run().command()) {
     bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$") == std::string::npos;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/base/units.h"
+#include "common/text/job_check_train.h"
 #include "common/text/text.h"
 
 namespace gt {
@@ -13,39 +14,10 @@ namespace {
 
 using gridtrain::v1::JobSpec;
 using gridtrain::v1::RunSpec;
-using gridtrain::v1::TrainSpec;
 
-constexpr std::array<std::string_view, 2> kModels = {"simple_cnn", "mlp"};
-constexpr std::array<std::string_view, 1> kFormats = {"idx"};
-constexpr std::array<std::string_view, 2> kOptimizers = {"adam", "sgd"};
 constexpr int64_t kMaxWorld = 65536;  // ranks of one gang
 
 using Problems = std::vector<FieldProblem>;
-
-template <typename Names>
-void CheckName(const std::string& path, const std::string& value, const char* what, const Names& names,
-               Problems* problems) {
-  if (std::find(names.begin(), names.end(), value) != names.end()) return;
-  std::string near = value.size() > 100 ? "" : Nearest(value, names), all;
-  for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
-  problems->push_back({path, "no " + std::string(what) + " \"" + Printable(value) + "\"" +
-                                 (near.empty() ? "" : "; did you mean \"" + near + "\"?") + " (there is: " + all +
-                                 ")"});
-}
-
-void CheckTrain(const TrainSpec& train, Problems* problems) {
-  CheckName("train.model.name", train.model().name(), "model", kModels, problems);
-  CheckName("train.data.format", train.data().format(), "data format", kFormats, problems);
-  CheckName("train.optimizer.name", train.optimizer().name(), "optimizer", kOptimizers, problems);
-  if (train.data().path().empty()) problems->push_back({"train.data.path", "is empty"});
-  for (auto& [path, text] :
-       {std::pair{"train.data.path", train.data().path()}, {"train.checkpoint.dir", train.checkpoint().dir()}})
-    if (text.find('\0') != std::string::npos) problems->push_back({path, "has a zero byte"});
-  if (train.optimizer().has_momentum() && train.optimizer().momentum() > 0 && train.optimizer().name() == "adam")
-    problems->push_back({"train.optimizer.momentum", "means nothing to adam; use sgd"});
-  if (train.model().has_hidden() && train.model().name() == "simple_cnn")
-    problems->push_back({"train.model.hidden", "means nothing to simple_cnn; it is the width of mlp"});
-}
 
 // One string of the exec call; its size with the terminating zero is added to `total`.
 void CheckExecString(const std::string& path, const std::string& text, size_t size, size_t* total, Problems* problems) {
@@ -167,7 +139,7 @@ std::vector<FieldProblem> CheckJobRelations(const JobSpec& spec) {
   if (spec.has_array())
     if (auto range = ParseArrayRange(spec.array()); !range.ok())
       problems.push_back({"array", range.status().message()});
-  if (spec.has_train()) CheckTrain(spec.train(), &problems);
+  if (spec.has_train()) CheckTrain(spec.train(), ShapeOf(spec).world_size, &problems);
   if (spec.has_run()) CheckRun(spec.run(), &problems);
   CheckResources(spec, &problems);
   CheckLife(spec, &problems);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Step time of gt-trainer against PyTorch DDP under torchrun: two ranks on this machine, one thread each, batch 64, Adam.
+# Step time of gt-trainer against PyTorch DDP under torchrun: two ranks on this machine, one thread each, Adam, batch 64
+# (resnet18: 16; gpt, of 10 million parameters: 4).
 # usage: tests/bench/train_bench.sh [--json FILE] [NAME...]      (default: every name)
-#   step_ratio_mlp, step_ratio_simple_cnn             gt-trainer as it runs by itself (shared memory) / torchrun
+#   step_ratio_{mlp,simple_cnn,resnet18,gpt}          gt-trainer as it runs by itself (shared memory) / torchrun
 #   step_ratio_gloo_mlp, step_ratio_gloo_simple_cnn   gt-trainer over Gloo / torchrun
 #   recovery_kill_p95_s                               SIGKILL of one of 2 ranks (two nodes) to the next step of both, the whole
 #                                                     system, a cold replacement; GT_BENCH_KILLS (50) kills
@@ -21,11 +22,11 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --json) json=$2; shift 2 ;;
     step_ratio_*|recovery_kill_p95_s) names+=("$1"); shift ;;
-    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
-[[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_gloo_mlp step_ratio_gloo_simple_cnn
-  recovery_kill_p95_s)
+[[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_resnet18 step_ratio_gpt step_ratio_gloo_mlp
+  step_ratio_gloo_simple_cnn recovery_kill_p95_s)
 [[ -x $trainer ]] || { echo "train_bench: $trainer is not built" >&2; exit 1; }
 
 if [[ "${names[*]}" == *step_ratio_* ]] && ! "$venv/bin/python" -c 'import torch' 2>/dev/null; then
@@ -37,14 +38,19 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 warmup=20
-steps_of() { if [[ $1 == mlp ]]; then echo 600; else echo 60; fi; }
+steps_of() { case $1 in mlp) echo 600 ;; simple_cnn) echo 60 ;; *) echo 20 ;; esac; }
+batch_of() { case $1 in gpt) echo 4 ;; resnet18) echo 16 ;; *) echo 64 ;; esac; }
+model_of() {
+  if [[ $1 == gpt ]]; then echo '"gpt", "layers": 6, "heads": 8, "width": 256, "context": 128, "vocabulary": 20000'; else echo "\"$1\""; fi
+}
+format_of() { if [[ $1 == gpt ]]; then echo synthetic_tokens; else echo synthetic; fi; }
 free_port() { "$venv/bin/python" -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
 ms_of() { sed -n 's/^bench: \([0-9.]*\) ms.*/\1/p' "$1" | head -1; }
 
 ours() {  # MODEL COLLECTIVE
   local port rank pids=() steps; steps=$(steps_of "$1"); port=$(free_port)
   cat >"$work/spec.json" <<JSON
-{"model": {"name": "$1"}, "data": {"format": "synthetic", "samples": 4096}, "batch_size": 64, "epochs": 100000,
+{"model": {"name": $(model_of "$1")}, "data": {"format": "$(format_of "$1")", "samples": 4096}, "batch_size": $(batch_of "$1"), "epochs": 100000,
  "optimizer": {"name": "adam", "lr": 1e-3}, "max_steps": $((steps + warmup)), "bench_warmup": $warmup, "log_every": 1000000,
  "checkpoint": {"every": 0}}
 JSON
@@ -57,7 +63,7 @@ JSON
 }
 theirs() {  # MODEL
   env OMP_NUM_THREADS=1 timeout 120 "$venv/bin/python" -m torch.distributed.run --nproc-per-node 2 --master-addr 127.0.0.1 \
-    --master-port "$(free_port)" "$here/train_bench_peer.py" "$1" "$(steps_of "$1")" >"$work/theirs" 2>&1 ||
+    --master-port "$(free_port)" "$here/train_bench_peer.py" "$1" "$(steps_of "$1")" "$(batch_of "$1")" >"$work/theirs" 2>&1 ||
     { cat "$work/theirs" >&2; return 1; }
   ms_of "$work/theirs"
 }
@@ -80,7 +86,7 @@ for name in "${names[@]}"; do
   fi
   model=${name#step_ratio_} collective=shm
   [[ $model == gloo_* ]] && model=${model#gloo_} collective=gloo
-  [[ $model == mlp || $model == simple_cnn ]] || { echo "train_bench: no such figure: $name" >&2; exit 2; }
+  [[ " mlp simple_cnn resnet18 gpt " == *" $model "* ]] || { echo "train_bench: no such figure: $name" >&2; exit 2; }
   : >"$work/a"; : >"$work/b"
   for ((round = 0; round < rounds; ++round)); do
     ours "$model" "$collective" >>"$work/a"

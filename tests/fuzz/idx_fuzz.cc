@@ -27,7 +27,7 @@ void CheckSet(const Dataset& set) {
   std::vector<int64_t> indices, labels(static_cast<size_t>(set.size()));
   for (int64_t i = 0; i < set.size(); ++i) indices.push_back(i);
   std::vector<float> inputs(static_cast<size_t>(set.size() * set.shape().numel()));
-  set.Read(indices, inputs.data(), labels.data());
+  GT_ASSERT(set.Read(indices, {.values = inputs.data(), .labels = labels.data()}).ok());
   for (int64_t label : labels) GT_ASSERT(label >= 0 && label < set.classes());
 }
 
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   GT_ASSERT(gt::WriteFile(labels, input.rest()).ok());
   CheckFile(images, 3);
   CheckFile(labels, 1);
-  gt::Result<DataSets> sets = OpenIdx({.format = "idx", .path = folder}, 0);
+  gt::Result<DataSets> sets = OpenIdx({.data = {.format = "idx", .path = folder}});
   if (!sets.ok()) return 0;
   CheckSet(*sets->train);
   if (sets->test) CheckSet(*sets->test);

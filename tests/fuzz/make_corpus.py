@@ -270,6 +270,12 @@ def idx(*sizes, values):
     return b"\0\0\x08" + u8(len(sizes)) + b"".join(struct.pack(">I", size) for size in sizes) + bytes(values)
 
 
+def npy(kind, shape, data):
+    header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (kind, shape)
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header.encode() + data
+
+
 def trainer():
     images = idx(12, 2, 3, values=[i * 3 % 256 for i in range(72)])
     labels = idx(12, values=[i % 10 for i in range(12)])
@@ -277,6 +283,8 @@ def trainer():
     put("idx", "plain", u16(len(images)) + images + labels)
     put("idx", "gzip", u16(len(packed_images)) + packed_images + packed_labels)
     put("idx", "huge", u16(16) + b"\0\0\x08\3" + b"\xff" * 12 + labels)
+    put("token_file", "plain", npy("<u2", "(5,)", struct.pack("<5H", 1, 2, 3, 4, 5)))
+    put("token_file", "wide", npy("<i8", "(2,)", struct.pack("<2q", 7, 999)))
 
     def tensors(header, data):
         raw = json.dumps(header).encode()

@@ -14,6 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   GT_ASSERT(spec->batch_size >= 1 && spec->epochs >= 1 && spec->accumulate >= 1 && spec->log_every >= 1);
   GT_ASSERT(spec->model.hidden >= 1 && spec->data.samples >= 1 && spec->max_steps >= 0);
   GT_ASSERT(spec->checkpoint.every >= 0 && spec->checkpoint.keep >= 1);
+  GT_ASSERT(spec->model.heads >= 1 && spec->model.vocabulary >= 2 && spec->model.dropout < 1);
+  GT_ASSERT(spec->global_batch_size == 0 || spec->accumulate == 1);
   for (double value : {spec->optimizer.learning_rate, spec->optimizer.momentum, spec->optimizer.weight_decay})
     GT_ASSERT(std::isfinite(value) && value >= 0);
   return 0;

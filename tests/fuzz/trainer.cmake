@@ -1,4 +1,5 @@
 gt_fuzz(idx gt_trainer_core gt_os)
+gt_fuzz(token_file gt_trainer_core gt_os)
 gt_fuzz(safetensors gt_trainer_core gt_os)
 gt_fuzz(manifest gt_trainer_core gt_os)
 gt_fuzz(train_spec gt_trainer_core)

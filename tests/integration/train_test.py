@@ -32,6 +32,18 @@ class Train(ClusterTest):
         checkpoint = detail["tasks"][0]["attempts"][-1]["checkpoint"]
         self.assertTrue(checkpoint, "a final checkpoint was reported")
 
+    def test_a_text_model_trains_with_everything_that_its_example_asks_for(self):
+        board = self.cluster.dir / "board"
+        job = self.cluster.submit(REPO / "configs/jobs/gpt.yaml", "--set", "train.data.samples=512", "--set", "train.epochs=1",
+                                  "--set", "train.precision=fp16", "--set", "train.activation_checkpointing=true",
+                                  "--set", "train.log_every=1", "--set", f"train.tensorboard={board}")
+        self.assertEqual(self.cluster.gtctl("wait", job, timeout=240).code, 0, self.cluster.out(job))
+        out = self.cluster.out(job)
+        self.assertIn("step 8/8", out)
+        for words in ("lr ", "data wait", "comm wait", "gradient norm", "loss scale"):
+            self.assertIn(words, out)
+        self.assertEqual(len(list((board / f"{job}_0").glob("events.out.tfevents.*"))), 1)
+
     def test_missing_data_reaches_the_status(self):
         job = self.cluster.submit(REPO / "configs/jobs/mnist.yaml", "--set", "train.data.path=/no/such/data")
         self.assertEqual(self.cluster.gtctl("wait", job, timeout=120).code, 10)

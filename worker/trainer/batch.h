@@ -1,32 +1,17 @@
-// From the order of samples to tensors.
+// From batches in the host's memory to tensors.
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "worker/trainer/data/dataset.h"
-#include "worker/trainer/data/order.h"
+#include "worker/trainer/data/host_batch.h"
 
 namespace gt::trainer {
 
 struct Batch {
-  at::Tensor inputs;  // [n, channels, height, width], float
-  at::Tensor labels;  // [n], int64
+  at::Tensor inputs;  // float [n, channels, height, width], or int64 [n, tokens]
+  at::Tensor labels;  // int64 [n], or [n * tokens]
 };
 
-// Reads samples of one dataset into reused memory: a batch is valid until the next one. For one thread.
-class Batcher {
- public:
-  Batcher(const Dataset* dataset, at::Device device) : dataset_(dataset), device_(device) {}
-  // Samples at `range` of the epoch's order. At least one sample.
-  Batch Shuffled(const Permutation& order, Range range);
-  // Samples `range` as they lie.
-  Batch InOrder(Range range);
-
- private:
-  Batch Read();
-  const Dataset* dataset_;
-  at::Device device_;
-  std::vector<int64_t> indices_;
-  at::Tensor inputs_, labels_;  // as large as the largest batch so far
-};
+// On the CPU the tensors are the host's memory itself, and valid as long as that.
+Batch ToBatch(const HostBatch& host, const at::Device& device);
 
 }  // namespace gt::trainer

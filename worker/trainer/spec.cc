@@ -34,6 +34,12 @@ class ObjectReader {
     if (value->is_string()) *out = value->get<std::string>();
     else Fail(PathOf(key), "must be a string");
   }
+  void Read(const char* key, bool* out) {
+    const Json* value = Find(key);
+    if (!value) return;
+    if (value->is_boolean()) *out = value->get<bool>();
+    else Fail(PathOf(key), "must be true or false");
+  }
   void Read(const char* key, int64_t* out, int64_t least) {
     const Json* value = Find(key);
     if (!value) return;
@@ -54,6 +60,10 @@ class ObjectReader {
     if (value->is_number()) *out = value->get<double>();
     if (!value->is_number() || !(*out >= least))
       Fail(PathOf(key), "must be a number of at least " + std::to_string(least));
+  }
+  void ReadShare(const char* key, double* out) {
+    Read(key, out, 0.0);
+    if (status_.ok() && *out >= 1) Fail(PathOf(key), "must be below 1");
   }
   void Fail(const std::string& where, const std::string& what) {
     if (status_.ok()) status_ = Status(Code::kInvalidArgument, where + " " + what);
@@ -83,6 +93,12 @@ Status ReadModel(const Json& json, ModelSpec* model) {
   ObjectReader reader(json, "model");
   reader.Read("name", &model->name);
   reader.Read("hidden", &model->hidden, 1);
+  reader.Read("layers", &model->layers, 1);
+  reader.Read("heads", &model->heads, 1);
+  reader.Read("width", &model->width, 1);
+  reader.Read("context", &model->context, 1);
+  reader.Read("vocabulary", &model->vocabulary, 2);
+  reader.ReadShare("dropout", &model->dropout);
   return reader.Finish();
 }
 
@@ -91,6 +107,21 @@ Status ReadData(const Json& json, DataSpec* data) {
   reader.Read("format", &data->format);
   reader.Read("path", &data->path);
   reader.Read("samples", &data->samples, 1);
+  reader.Read("token_type", &data->token_type);
+  reader.Read("prefetch", &data->prefetch, 0);
+  reader.Read("readers", &data->readers, 1);
+  if (data->token_type != "uint16" && data->token_type != "uint32")
+    reader.Fail("data.token_type", "must be uint16 or uint32");
+  return reader.Finish();
+}
+
+Status ReadSchedule(const Json& json, ScheduleSpec* schedule) {
+  ObjectReader reader(json, "optimizer.schedule");
+  reader.Read("name", &schedule->name);
+  reader.Read("warmup_samples", &schedule->warmup_samples, 0);
+  reader.Read("step_samples", &schedule->step_samples, 1);
+  reader.Read("gamma", &schedule->gamma, 0.0);
+  reader.Read("min_lr", &schedule->min_lr, 0.0);
   return reader.Finish();
 }
 
@@ -100,17 +131,28 @@ Status ReadOptimizer(const Json& json, OptimizerSpec* optimizer) {
   reader.Read("lr", &optimizer->learning_rate, 0.0);
   reader.Read("momentum", &optimizer->momentum, 0.0);
   reader.Read("weight_decay", &optimizer->weight_decay, 0.0);
-  return reader.Finish();
+  reader.ReadShare("beta1", &optimizer->beta1);
+  reader.ReadShare("beta2", &optimizer->beta2);
+  reader.Read("clip_norm", &optimizer->clip_norm, 0.0);
+  const Json* schedule = reader.Find("schedule");
+  GT_RETURN_IF_ERROR(reader.Finish());
+  return schedule ? ReadSchedule(*schedule, &optimizer->schedule) : OkStatus();
 }
 
 Status ReadCheckpoint(const Json& json, CheckpointSpec* checkpoint) {
   ObjectReader reader(json, "checkpoint");
   reader.Read("every", &checkpoint->every, 0);
   reader.Read("keep", &checkpoint->keep, 1);
+  reader.Read("keep_every", &checkpoint->keep_every, 1);
+  reader.Read("keep_best", &checkpoint->keep_best);
   return reader.Finish();
 }
 
 }  // namespace
+
+int64_t SamplesPerStep(const Spec& spec, int world_size) {
+  return spec.global_batch_size > 0 ? spec.global_batch_size : spec.batch_size * spec.accumulate * world_size;
+}
 
 Result<Spec> ParseSpec(std::string_view text) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -124,7 +166,15 @@ Result<Spec> ParseSpec(std::string_view text) {
   reader.Read("batch_size", &spec.batch_size, 1);
   reader.Read("epochs", &spec.epochs, 1);
   reader.Read("precision", &spec.precision);
+  reader.Read("global_batch_size", &spec.global_batch_size, 1);
   reader.Read("accumulate", &spec.accumulate, 1);
+  reader.Read("activation_checkpointing", &spec.model.activation_checkpointing);
+  reader.Read("on_nan", &spec.on_nan);
+  reader.Read("tensorboard", &spec.tensorboard);
+  if (spec.on_nan != "stop" && spec.on_nan != "skip")
+    reader.Fail("on_nan", "'" + spec.on_nan + "' is not supported; there are: stop, skip");
+  if (spec.global_batch_size > 0 && spec.accumulate > 1)
+    reader.Fail("accumulate", "follows from global_batch_size; leave one of them out");
   reader.Read("seed", &spec.seed);
   reader.Read("log_every", &spec.log_every, 1);
   reader.Read("max_steps", &spec.max_steps, 0);

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "worker/trainer/precision/loss_scaler.h"
+
 namespace gt::trainer {
 namespace {
 constexpr int64_t kAlignFloats = 16;
@@ -39,7 +41,29 @@ TrainState::TrainState(std::unique_ptr<Model> model, const at::Device& device)
     parameter.set_data(view);
     parameters_.push_back(parameter);
   }
-  for (const NamedTensor& buffer : model_->buffers()) at::Tensor(buffer.tensor).set_data(buffer.tensor.to(device));
+  for (const NamedTensor& buffer : model_->buffers()) {
+    at::Tensor(buffer.tensor).set_data(buffer.tensor.to(device));
+    buffer_numel_ += buffer.tensor.numel();
+  }
+}
+
+void TrainState::AddScaler() { scaler_ = LossScaler::InitialState(); }
+
+at::Tensor TrainState::CopyBuffers() const {
+  if (buffer_numel_ == 0) return {};
+  std::vector<at::Tensor> parts;
+  for (const NamedTensor& buffer : model_->buffers()) parts.push_back(buffer.tensor.detach().flatten());
+  return at::cat(parts);
+}
+
+void TrainState::SetBuffers(const at::Tensor& flat) {
+  if (buffer_numel_ == 0) return;
+  at::NoGradGuard no_grad;
+  int64_t at = 0;
+  for (const NamedTensor& buffer : model_->buffers()) {
+    buffer.tensor.copy_(flat.narrow(0, at, buffer.tensor.numel()).view(buffer.tensor.sizes()));
+    at += buffer.tensor.numel();
+  }
 }
 
 Result<std::unique_ptr<TrainState>> TrainState::Make(std::unique_ptr<Model> model, const OptimizerSpec& optimizer,
@@ -54,6 +78,7 @@ std::vector<NamedTensor> TrainState::All() const {
   std::vector<NamedTensor> all = {{"parameters", flat_parameters_}};
   for (const NamedTensor& slot : optimizer_->slots()) all.push_back(slot);
   for (const NamedTensor& buffer : model_->buffers()) all.push_back(buffer);
+  if (scaler_.defined()) all.push_back({"scaler", scaler_});
   return all;
 }
 

@@ -51,8 +51,18 @@ class TrainState {
   const at::Tensor& flat_parameters() const { return flat_parameters_; }
   const FlatLayout& layout() const { return layout_; }
   const std::vector<at::Tensor>& parameters() const { return parameters_; }  // leaves that require gradients
-  // Flat parameters, then optimizer slots, then buffers: all that a peer or a checkpoint needs beside the counters.
+  // Flat parameters, then optimizer slots, then buffers, then the scaler: all that a peer or a checkpoint needs beside the
+  // counters.
   std::vector<NamedTensor> All() const;
+
+  // Where steps may be skipped: what LossScaler works on. Without it the tensor is undefined.
+  void AddScaler();
+  const at::Tensor& scaler() const { return scaler_; }
+
+  // The model's buffers one after the other, as a copy, and back. Undefined where there are none.
+  at::Tensor CopyBuffers() const;
+  void SetBuffers(const at::Tensor& flat);
+  int64_t buffer_numel() const { return buffer_numel_; }
 
   Counters counters;
 
@@ -63,6 +73,8 @@ class TrainState {
   at::Tensor flat_parameters_;
   std::vector<at::Tensor> parameters_;
   std::unique_ptr<Optimizer> optimizer_;
+  int64_t buffer_numel_ = 0;
+  at::Tensor scaler_;
 };
 
 }  // namespace gt::trainer

@@ -9,6 +9,7 @@
 #include "worker/trainer/checkpoint/snapshot.h"
 #include "worker/trainer/collective/store.h"
 #include "worker/trainer/contract/control.h"
+#include "worker/trainer/ddp/diagnosis.h"
 #include "worker/trainer/elastic/loop.h"
 
 namespace gt::trainer {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int kExitFailed = 1, kExitStopped = 143;
 
-// A status with the word that says what it is about: data, config, checkpoint, collective, device, internal.
+// A status with the word that says what it is about: data, config, checkpoint, collective, device, memory, internal.
 struct Failure {
   Status status;
   const char* kind = "internal";
@@ -66,6 +67,16 @@ Status Resume(const Environment& env, const Spec& spec, TrainState* state) {
   return OkStatus();
 }
 
+bool WarmUp(Workshop* shop, Failure* failure) {
+  Result<std::vector<int64_t>> order = std::vector<int64_t>();
+  Status status = CatchTorch([&] { order = shop->stepper->WarmUp(); });
+  if (!status.ok()) {
+    *failure = {ExplainFailure(shop->spec, 0, ReadProcessMemory(), status), "internal"};
+    return false;
+  }
+  return Take(std::move(order), "data", &shop->ready_order, failure);
+}
+
 bool Equip(const std::string& spec_path, const Environment& env, Workshop* shop, Failure* failure) {
   if (!Take(ReadSpec(spec_path), "config", &shop->spec, failure)) return false;
   const Spec& spec = shop->spec;
@@ -74,24 +85,26 @@ bool Equip(const std::string& spec_path, const Environment& env, Workshop* shop,
     if (!Take(shop->cuda->SelectDevice(env.local_rank), "device", &shop->device, failure)) return false;
   }
   if (!Take(MakePrecision(spec.precision), "config", &shop->precision, failure)) return false;
-  if (!Take(OpenData(spec.data, spec.seed), "data", &shop->data, failure)) return false;
+  if (!Take(OpenData(spec), "data", &shop->data, failure)) return false;
   const Dataset& train = *shop->data.train;
   std::unique_ptr<Model> model;
   if (!Take(MakeModel(spec.model, train.shape(), train.classes(), spec.seed), "config", &model, failure)) return false;
   if (!Take(TrainState::Make(std::move(model), spec.optimizer, shop->device), "config", &shop->state, failure))
     return false;
+  if (shop->precision->scales_loss() || spec.on_nan == "skip") shop->state->AddScaler();
   *failure = {Resume(env, spec, shop->state.get()), "checkpoint"};
   if (!failure->status.ok()) return false;
   shop->stepper =
       std::make_unique<Stepper>(&shop->spec, &shop->data, shop->state.get(), shop->precision.get(), shop->device);
-  *failure = {CatchTorch([&] { shop->ready_order = shop->stepper->WarmUp(); }), "internal"};
-  return failure->status.ok();
+  return WarmUp(shop, failure);
 }
 
 const char* KindOf(const Status& status) {
   switch (status.code()) {
     case Code::kUnavailable: return "collective";
     case Code::kNotFound: return "checkpoint";
+    case Code::kDataLoss: return "data";
+    case Code::kResourceExhausted: return "memory";
     case Code::kInvalidArgument: return "config";
     default: return "internal";
   }

@@ -8,8 +8,10 @@ namespace gt {
 namespace {
 
 using gridtrain::v1::JobSpec;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
@@ -76,15 +78,56 @@ TEST(JobCheck, VariablesMustHaveNames) {
 TEST(JobCheck, NamesOfWhatThereIsAreCheckedAndTheNearestIsNamed) {
   EXPECT_THAT(
       Problems("train: {model: {name: simple_cn}, data: {path: /d, format: idxx}, optimizer: {name: adamm}}"),
-      ElementsAre("train.model.name: no model \"simple_cn\"; did you mean \"simple_cnn\"? (there is: simple_cnn, mlp)",
-                  "train.data.format: no data format \"idxx\"; did you mean \"idx\"? (there is: idx)",
-                  "train.optimizer.name: no optimizer \"adamm\"; did you mean \"adam\"? (there is: adam, sgd)"));
+      ElementsAre("train.model.name: no model \"simple_cn\"; did you mean \"simple_cnn\"? (there is: simple_cnn, mlp, resnet18, gpt)",
+                  "train.data.format: no data format \"idxx\"; did you mean \"idx\"? (there is: idx, tokens, synthetic, synthetic_tokens)",
+                  "train.optimizer.name: no optimizer \"adamm\"; did you mean \"adam\"? (there is: adam, adamw, sgd)"));
 }
 
 TEST(JobCheck, SettingsThatWouldBeIgnoredAreRefused) {
   EXPECT_THAT(
       Problems("train: {model: {name: simple_cnn, hidden: 3}, data: {path: /d}, optimizer: {momentum: 0.9}}").size(),
       2u);
+  EXPECT_THAT(Problems("train: {model: {name: mlp, layers: 3}, data: {path: /d, token_type: uint32, samples: 5}, "
+                       "optimizer: {name: sgd, beta1: 0.8, schedule: {name: cosine, gamma: 0.5}}}"),
+              ElementsAre(StartsWith("train.model.layers: means nothing to mlp"),
+                          StartsWith("train.data.samples: means nothing to idx"),
+                          StartsWith("train.data.token_type: means nothing to idx"),
+                          StartsWith("train.optimizer.beta1: means nothing to sgd"),
+                          StartsWith("train.optimizer.schedule.gamma: means nothing to cosine")));
+  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, activation_checkpointing: true}"),
+              ElementsAre(StartsWith("train.activation_checkpointing: means nothing to mlp")));
+}
+
+TEST(JobCheck, ATextTrainingIsWholeOrNamesWhatIsWrong) {
+  const std::string model = "train: {model: {name: gpt, layers: 2, heads: 4, width: 64, context: 32}, ";
+  EXPECT_THAT(Problems(model + "data: {format: tokens, path: /d, token_type: uint32, prefetch: 4}, precision: bf16, "
+                               "activation_checkpointing: true, on_nan: skip, global_batch_size: 512, tensorboard: /t, "
+                               "optimizer: {name: adamw, beta2: 0.95, clip_norm: 1, "
+                               "schedule: {name: cosine, warmup_samples: 1000, min_lr: 1e-5}}, "
+                               "checkpoint: {keep_every: 100, keep_best: true}}"),
+              IsEmpty());
+  EXPECT_THAT(Problems(model + "data: {format: synthetic_tokens, samples: 100}}"), IsEmpty());
+  EXPECT_THAT(Problems(model + "data: {path: /d}}"),
+              ElementsAre(StartsWith("train.data.format: \"idx\" is images, but gpt learns from text")));
+  EXPECT_THAT(Problems(model + "data: {format: tokens}}"), ElementsAre(StartsWith("train.data.path: is required")));
+  EXPECT_THAT(Problems("train: {model: {name: gpt, heads: 5, width: 64}, data: {format: tokens, path: /d}}"),
+              ElementsAre("train.model.width: 64 cannot be shared out to 5 heads evenly"));
+  EXPECT_THAT(Problems(model + "data: {format: tokens, path: /d}, optimizer: {schedule: step}}"),
+              ElementsAre(StartsWith("train.optimizer.schedule.step_samples: is required by step")));
+}
+
+TEST(JobCheck, WhatIsNotBuiltIsRefusedByName) {
+  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, on_nan: rollback}"),
+              ElementsAre(AllOf(StartsWith("train.on_nan: \"rollback\" is not supported yet"), HasSubstr("stop or skip"))));
+  EXPECT_THAT(Problems("train: {model: {name: mlp}, data: {path: /d}, precision: fp8}"),
+              ElementsAre(AllOf(StartsWith("train.precision: \"fp8\" is not supported yet"), HasSubstr("bf16"))));
+}
+
+TEST(JobCheck, AGlobalBatchIsSharedOutToAllRanks) {
+  EXPECT_THAT(Problems(kTrain.substr(0, kTrain.rfind('}')) + ", global_batch_size: 6}\nresources: {nodes: 8}"),
+              ElementsAre("train.global_batch_size: 6 leaves some of 8 ranks without a sample"));
+  EXPECT_THAT(Problems(kTrain.substr(0, kTrain.rfind('}')) + ", global_batch_size: 64, accumulate: 2}"),
+              ElementsAre(StartsWith("train.accumulate: follows from global_batch_size")));
 }
 
 TEST(JobCheck, GpusAndProcessesMustAgree) {

@@ -115,7 +115,7 @@ TEST(YamlMessage, RangesAreToldInTheUnitOfTheField) {
 TEST(YamlMessage, EnumsAreLowerCaseWithoutPrefix) {
   EXPECT_THAT(
       Problems("train: {model: {name: mlp}, data: {path: /d}, precision: fp33}"),
-      ElementsAre(HasSubstr("train.precision: \"fp33\" is not one of its values; use fp32 (did you mean \"fp32\"?)")));
+      ElementsAre(HasSubstr("train.precision: \"fp33\" is not one of its values; use fp32, bf16, fp16 or tf32 (did you mean \"fp32\"?)")));
   CoordinatorConfig config;
   EXPECT_THAT(Problems("log: {level: warn}", &config), IsEmpty());
   EXPECT_EQ(config.log().level(), gridtrain::v1::LOG_WARN);

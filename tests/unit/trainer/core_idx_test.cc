@@ -51,7 +51,7 @@ class IdxTest : public testing::Test {
     (this->*write)(prefix + "-images-idx3-ubyte" + end, Images(count, 4, pixels));
     (this->*write)(prefix + "-labels-idx1-ubyte" + end, Labels(count, labels));
   }
-  Result<DataSets> Open() const { return OpenIdx({.format = "idx", .path = folder_}, 0); }
+  Result<DataSets> Open() const { return OpenIdx({.data = {.format = "idx", .path = folder_}}); }
   std::string ErrorOf(const std::string& bytes) const {
     Write("f", bytes);
     Result<IdxFile> file = ReadIdx(Path("f"), 3);
@@ -70,7 +70,7 @@ TEST_F(IdxTest, ReadsPlainAndGzipAlike) {
   EXPECT_EQ(sets->train->shape().numel(), 16);
   std::vector<float> inputs(32);
   std::vector<int64_t> labels(2), indices{13, 0};
-  sets->train->Read(indices, inputs.data(), labels.data());
+  ASSERT_TRUE(sets->train->Read(indices, {.values = inputs.data(), .labels = labels.data()}).ok());
   EXPECT_EQ(labels, (std::vector<int64_t>{3, 0}));
   EXPECT_FLOAT_EQ(inputs[0], (13 / 255.0f - 0.1307f) / 0.3081f);
   EXPECT_FLOAT_EQ(inputs[16], (0 - 0.1307f) / 0.3081f);
@@ -87,7 +87,7 @@ TEST_F(IdxTest, OnePairIsSplitByIndex) {
   std::vector<int> seen(45, 0);
   auto mark = [&](const Dataset& set) {
     for (int64_t i = 0; i < set.size(); ++i) {
-      set.Read(std::span<const int64_t>(&i, 1), inputs.data(), label.data());
+      ASSERT_TRUE(set.Read(std::span<const int64_t>(&i, 1), {.values = inputs.data(), .labels = label.data()}).ok());
       ++seen[static_cast<size_t>(std::lround((inputs[0] * 0.3081f + 0.1307f) * 255))];
     }
   };

@@ -55,7 +55,7 @@ TEST(Slices, CoverEachSampleOnceOverRandomWorldSizes) {
     int64_t predicted = -1;  // steps left, as long as the world keeps its size
     while (cursor.epoch < 2) {
       if (rng.OneIn(3)) world = 1 + static_cast<int>(rng.Below(9)), predicted = -1;
-      int64_t left = StepsLeft(cursor, size, 2, world, batch);
+      int64_t left = StepsLeft(cursor, size, 2, batch * world);
       if (predicted >= 0) {
         EXPECT_EQ(left, predicted);
       }
@@ -64,7 +64,7 @@ TEST(Slices, CoverEachSampleOnceOverRandomWorldSizes) {
       StepSlice any{};
       int64_t covered = cursor.offset, most = 0, least = size;
       for (int rank = 0; rank < world; ++rank) {
-        StepSlice slice = SliceOf(cursor, size, rank, world, batch);
+        StepSlice slice = SliceOf(cursor, size, rank, world, batch * world);
         EXPECT_EQ(slice.first, covered);  // ranks lie side by side
         EXPECT_LE(slice.mine(), batch);
         most = std::max(most, slice.mine()), least = std::min(least, slice.mine());
@@ -83,7 +83,7 @@ TEST(Slices, CoverEachSampleOnceOverRandomWorldSizes) {
       }
       cursor = next;
     }
-    EXPECT_EQ(StepsLeft(cursor, size, 2, 3, batch), 0);
+    EXPECT_EQ(StepsLeft(cursor, size, 2, 3 * batch), 0);
   }
 }
 

@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/unit/trainer/support/supervisor.h"
+#include "tests/unit/trainer/support/runs.h"
 #include "worker/trainer/checkpoint/format/manifest.h"
-#include "worker/trainer/checkpoint/format/safetensors.h"
 
 namespace gt::trainer::testing {
 namespace {
@@ -17,48 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-json BaseSpec() {
-  return {{"model", {{"name", "mlp"}, {"hidden", 32}}},
-          {"data", {{"format", "synthetic"}, {"samples", 500}}},
-          {"batch_size", 32},
-          {"epochs", 3},
-          {"optimizer", {{"name", "adam"}, {"lr", 1e-3}}},
-          {"checkpoint", {{"every", 0}, {"keep", 2}}}};
-}
-
-// The values of all parameters in a checkpoint, in the order of their names.
-std::vector<float> ModelIn(const std::string& folder) {
-  auto tensors = ReadSafetensors(folder + "/" + kModelName);
-  EXPECT_TRUE(tensors.ok()) << tensors.status().message();
-  std::vector<float> values;
-  if (tensors.ok())
-    for (const auto& [name, tensor] : *tensors) values.insert(values.end(), tensor.values.begin(), tensor.values.end());
-  return values;
-}
-
-double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
-  EXPECT_EQ(a.size(), b.size());
-  double largest = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
-  return largest;
-}
-
-class Training : public ::testing::Test {
- protected:
-  ~Training() override { fs::remove_all(folder_); }
-
-  // Trains with `world` ranks and returns the folder of the last checkpoint.
-  std::string Train(const json& spec, int world, const std::string& name, Variables more = {}) {
-    more["GT_CHECKPOINT_DIR"] = folder_ + "/" + name;
-    std::vector<Variables> ranks = world == 1 ? std::vector<Variables>{more} : TorchrunVariables(world, more);
-    for (const RunResult& result : RunRanks(spec.dump(), ranks)) EXPECT_EQ(result.code, 0) << result.output;
-    std::vector<int64_t> steps = CompleteSteps(folder_ + "/" + name + "/local");
-    EXPECT_FALSE(steps.empty());
-    return folder_ + "/" + name + "/local/" + (steps.empty() ? "" : StepFolder(steps.back()));
-  }
-  std::string folder_ = MakeTempFolder();
-};
+class Training : public TrainingTest {};
 
 TEST_F(Training, OneProcessNeedsNoEnvironment) {
   json spec = BaseSpec();

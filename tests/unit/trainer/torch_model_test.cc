@@ -39,7 +39,7 @@ TEST(Models, AreDrawnFromTheSeedAlone) {
 TEST(Models, AnUnknownNameListsTheKnown) {
   Result<std::unique_ptr<Model>> model = MakeModel({.name = "resnet"}, {1, 28, 28}, 10, 0);
   ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.status().message(), "model.name 'resnet' is not supported; there are: mlp, simple_cnn");
+  EXPECT_EQ(model.status().message(), "model.name 'resnet' is not supported; there are: mlp, simple_cnn, resnet18, gpt");
 }
 
 // The fused operation must be what ATen's two compute, gradients included, ties and cut-off values too.
@@ -87,7 +87,7 @@ TEST(Optimizers, MatchTheirFormulas) {
   auto step = [](const OptimizerSpec& spec, int steps) {
     at::Tensor flat = at::full({16}, 1.0f);
     auto optimizer = MakeOptimizer(spec, flat, [](const at::Tensor& t) { return std::vector<at::Tensor>{t}; }).value();
-    for (int i = 1; i <= steps; ++i) optimizer->Step({at::full({16}, 2.0f)}, i);
+    for (int i = 1; i <= steps; ++i) optimizer->Step({at::full({16}, 2.0f)}, i, spec.learning_rate);
     return flat[0].item<float>();
   };
   EXPECT_FLOAT_EQ(step({.name = "sgd", .learning_rate = 0.1}, 1), 0.8f);

@@ -2,12 +2,23 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "worker/trainer/checkpoint/format/safetensors.h"
 
 namespace gt::trainer {
 namespace {
+
+constexpr char kScalerName[] = "scaler";
+
+// A run may change its precision when it is resumed: a scaler that is new starts anew, one that is gone is dropped.
+void ReconcileScaler(std::map<std::string, StoredTensor>* stored, std::vector<NamedTensor>* wanted) {
+  auto is_scaler = [](const NamedTensor& part) { return part.name == kScalerName; };
+  bool wants = std::any_of(wanted->begin(), wanted->end(), is_scaler);
+  if (!wants) stored->erase(kScalerName);
+  else if (!stored->contains(kScalerName)) std::erase_if(*wanted, is_scaler);
+}
 
 // Checks that `stored` holds exactly the tensors of `wanted`, in their shapes.
 Status CheckFits(const std::string& path, const std::map<std::string, StoredTensor>& stored,
@@ -45,6 +56,7 @@ void SplitState(const TrainState& state, bool copy, std::vector<NamedTensor>* mo
   split(state.flat_parameters(), "", model);
   for (const NamedTensor& buffer : state.model().buffers()) model->push_back({buffer.name, keep(buffer.tensor)});
   for (const NamedTensor& slot : state.optimizer().slots()) split(slot.tensor, slot.name + ".", optimizer);
+  if (state.scaler().defined()) optimizer->push_back({kScalerName, keep(state.scaler())});
 }
 
 Result<Manifest> LoadCheckpoint(const std::string& given, TrainState* state) {
@@ -60,6 +72,7 @@ Result<Manifest> LoadCheckpoint(const std::string& given, TrainState* state) {
   GT_ASSIGN_OR_RETURN(auto optimizer, ReadSafetensors(folder + "/" + kOptimizerName));
   std::vector<NamedTensor> live_model, live_optimizer;
   SplitState(*state, /*copy=*/false, &live_model, &live_optimizer);
+  ReconcileScaler(&optimizer, &live_optimizer);
   GT_RETURN_IF_ERROR(CheckFits(folder + "/" + kModelName, model, live_model));
   GT_RETURN_IF_ERROR(CheckFits(folder + "/" + kOptimizerName, optimizer, live_optimizer));
   CopyInto(model, live_model);

@@ -9,7 +9,7 @@
 
 namespace gt::trainer {
 
-// model: parameters and buffers by their names; optimizer: "<slot>.<parameter>". With `copy` they are CPU copies, else
+// model: parameters and buffers by their names; optimizer: "<slot>.<parameter>", and "scaler". With `copy` they are CPU copies, else
 // views.
 void SplitState(const TrainState& state, bool copy, std::vector<NamedTensor>* model,
                 std::vector<NamedTensor>* optimizer);

@@ -29,9 +29,11 @@ Status MakeFolder(const std::string& path) {
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(std::string attempt_folder, int64_t keep, std::function<void(const Done&)> on_done,
+CheckpointWriter::CheckpointWriter(std::string attempt_folder, const CheckpointSpec& policy,
+                                   std::function<void(const Done&)> on_done,
                                    std::function<void(const Status&)> on_error)
-    : folder_(std::move(attempt_folder)), keep_(keep), on_done_(std::move(on_done)), on_error_(std::move(on_error)) {
+    : folder_(std::move(attempt_folder)), policy_(policy), on_done_(std::move(on_done)),
+      on_error_(std::move(on_error)), best_(ReadBest(folder_)) {
   // What a killed predecessor in this attempt left half written.
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error))
@@ -65,6 +67,22 @@ Status CheckpointWriter::Wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !busy_ && !next_; });
   return last_status_;
+}
+
+bool CheckpointWriter::Improves(double accuracy) const {
+  std::lock_guard lock(mutex_);
+  return policy_.keep_best && accuracy > best_.accuracy;
+}
+
+Status CheckpointWriter::OfferBest(double accuracy) {
+  if (!Improves(accuracy)) return OkStatus();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !busy_ && !next_; });
+  if (last_step_ < 0) return last_status_;
+  BestCheckpoint best{.step = last_step_, .accuracy = accuracy};
+  GT_RETURN_IF_ERROR(WriteBest(folder_, best));
+  best_ = best;
+  return OkStatus();
 }
 
 int64_t CheckpointWriter::last_step() const {
@@ -118,9 +136,17 @@ Result<CheckpointWriter::Done> CheckpointWriter::Write(const Snapshot& snapshot)
   return Done{manifest.step, final_path, model.bytes + optimizer.bytes + static_cast<int64_t>(text.size())};
 }
 
+bool CheckpointWriter::Stays(int64_t step, size_t newer) const {
+  if (newer < static_cast<size_t>(policy_.keep)) return true;
+  if (policy_.keep_every > 0 && step > 0 && step % policy_.keep_every == 0) return true;
+  std::lock_guard lock(mutex_);
+  return step == best_.step;
+}
+
 void CheckpointWriter::RemoveOld() {
   std::vector<int64_t> steps = CompleteSteps(folder_);
-  for (size_t i = 0; i + static_cast<size_t>(keep_) < steps.size(); ++i) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (Stays(steps[i], steps.size() - 1 - i)) continue;
     std::string path = folder_ + "/" + StepFolder(steps[i]);
     std::error_code error;
     std::filesystem::remove(path + "/" + kManifestName, error);  // first: a half removed one is none

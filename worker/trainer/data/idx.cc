@@ -32,8 +32,10 @@ class IdxDataset : public Dataset {
   }
   SampleShape shape() const override { return {1, pair_->images.dims[1], pair_->images.dims[2]}; }
   int64_t classes() const override { return kClasses; }
-  void Read(std::span<const int64_t> indices, float* inputs, int64_t* labels) const override {
+  Status Read(std::span<const int64_t> indices, const SampleMemory& to) const override {
     int64_t numel = shape().numel();
+    float* inputs = to.values;
+    int64_t* labels = to.labels;
     for (int64_t index : indices) {
       int64_t row = RowOf(index);
       const uint8_t* pixels = pair_->images.bytes.data() + row * numel;
@@ -41,6 +43,7 @@ class IdxDataset : public Dataset {
       inputs += numel;
       *labels++ = pair_->labels.bytes[static_cast<size_t>(row)];
     }
+    return OkStatus();
   }
 
  private:
@@ -75,7 +78,8 @@ Result<std::shared_ptr<const Pair>> ReadPair(const std::string& folder, const st
 
 }  // namespace
 
-Result<DataSets> OpenIdx(const DataSpec& spec, uint64_t) {
+Result<DataSets> OpenIdx(const Spec& job) {
+  const DataSpec& spec = job.data;
   if (spec.path.empty()) return Status(Code::kInvalidArgument, "data.path is missing: the folder with the IDX files");
   Result<std::shared_ptr<const Pair>> train = ReadPair(spec.path, "train");
   Result<std::shared_ptr<const Pair>> test = ReadPair(spec.path, "t10k");

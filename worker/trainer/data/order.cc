@@ -35,8 +35,8 @@ Range ShareOf(int64_t size, int rank, int world_size) {
   return {cut(rank), cut(rank + 1)};
 }
 
-StepSlice SliceOf(const Cursor& cursor, int64_t dataset_size, int rank, int world_size, int64_t samples_per_rank) {
-  int64_t total = std::min(samples_per_rank * world_size, dataset_size - cursor.offset);
+StepSlice SliceOf(const Cursor& cursor, int64_t dataset_size, int rank, int world_size, int64_t samples_per_step) {
+  int64_t total = std::min(samples_per_step, dataset_size - cursor.offset);
   Range share = ShareOf(total, rank, world_size);
   return {.begin = cursor.offset,
           .end = cursor.offset + total,
@@ -49,11 +49,9 @@ Cursor Advance(const Cursor& cursor, const StepSlice& slice, int64_t dataset_siz
   return slice.end < dataset_size ? Cursor{cursor.epoch, slice.end} : Cursor{cursor.epoch + 1, 0};
 }
 
-int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int world_size,
-                  int64_t samples_per_rank) {
+int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int64_t samples_per_step) {
   if (cursor.epoch >= epochs) return 0;
-  int64_t per_step = samples_per_rank * world_size;
-  auto steps = [&](int64_t samples) { return (samples + per_step - 1) / per_step; };
+  auto steps = [&](int64_t samples) { return (samples + samples_per_step - 1) / samples_per_step; };
   return steps(dataset_size - cursor.offset) + (epochs - cursor.epoch - 1) * steps(dataset_size);
 }
 

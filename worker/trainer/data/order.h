@@ -39,15 +39,15 @@ struct StepSlice {
   int64_t mine() const { return last - first; }
 };
 
-// `samples_per_rank` is batch size times accumulation. The last step of an epoch takes what is left, split as evenly as
+// `samples_per_step` is over all ranks. The last step of an epoch takes what is left, split as evenly as
 // can be; a rank may get none, yet it takes part: ranks never differ in step count.
-StepSlice SliceOf(const Cursor& cursor, int64_t dataset_size, int rank, int world_size, int64_t samples_per_rank);
+StepSlice SliceOf(const Cursor& cursor, int64_t dataset_size, int rank, int world_size, int64_t samples_per_step);
 
 // After the step. At the end of an epoch it is {epoch + 1, 0}.
 Cursor Advance(const Cursor& cursor, const StepSlice& slice, int64_t dataset_size);
 
-// Steps that are left from `cursor` on to the end of epoch `epochs` - 1, at this world size.
-int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int world_size, int64_t samples_per_rank);
+// Steps that are left from `cursor` on to the end of epoch `epochs` - 1, at this size of a step.
+int64_t StepsLeft(const Cursor& cursor, int64_t dataset_size, int64_t epochs, int64_t samples_per_step);
 
 // This rank's part of a set that is read once in order, such as the test set: [first, last).
 struct Range { int64_t first = 0, last = 0; };

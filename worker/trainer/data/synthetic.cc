@@ -18,12 +18,15 @@ class SyntheticDataset : public Dataset {
   int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
   SampleShape shape() const override { return {1, 28, 28}; }
   int64_t classes() const override { return 10; }
-  void Read(std::span<const int64_t> indices, float* inputs, int64_t* labels) const override {
+  Status Read(std::span<const int64_t> indices, const SampleMemory& to) const override {
     int64_t numel = shape().numel();
+    float* inputs = to.values;
+    int64_t* labels = to.labels;
     for (int64_t index : indices) {
       inputs = std::copy_n(pixels_.data() + index * numel, numel, inputs);
       *labels++ = labels_[static_cast<size_t>(index)];
     }
+    return OkStatus();
   }
 
  private:
@@ -33,9 +36,9 @@ class SyntheticDataset : public Dataset {
 
 }  // namespace
 
-Result<DataSets> OpenSynthetic(const DataSpec& spec, uint64_t seed) {
+Result<DataSets> OpenSynthetic(const Spec& spec) {
   DataSets sets;
-  sets.train = std::make_unique<SyntheticDataset>(spec.samples, seed);
+  sets.train = std::make_unique<SyntheticDataset>(spec.data.samples, spec.seed);
   return sets;
 }
 

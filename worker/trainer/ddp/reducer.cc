@@ -3,16 +3,26 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
+#include <chrono>
+
 namespace gt::trainer {
 namespace {
 
 constexpr int64_t kFirstBucketBytes = 1 << 20, kBucketBytes = 25 << 20;
-constexpr int64_t kLossFlag = 0, kPreemptFlag = 1, kFlagCount = 2;
+constexpr int64_t kLossFlag = 0, kPreemptFlag = 1, kFlagCount = 2;  // behind them: the buffers
 
-class SumHook : public c10d::CommHookInterface {
+int64_t NowMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+class GradientReducer::SumHook : public c10d::CommHookInterface {
  public:
   explicit SumHook(c10::intrusive_ptr<AbortableBackend> backend) : backend_(std::move(backend)) {}
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
+    last_bucket_us_ = NowMicros();
     std::vector<at::Tensor> tensors{bucket.getBufferRef()};
     return backend_->allreduce(tensors, c10d::AllreduceOptions())->getFuture();
   }
@@ -20,18 +30,25 @@ class SumHook : public c10d::CommHookInterface {
     return result.isTensorList() ? result.toTensorVector()[0] : result.toTensor();
   }
 
+  // When the last bucket was complete: nothing of the backward pass is left then.
+  int64_t last_bucket_us() const { return last_bucket_us_; }
+
  private:
   c10::intrusive_ptr<AbortableBackend> backend_;
+  int64_t last_bucket_us_ = 0;
 };
-
-}  // namespace
 
 std::vector<int64_t> RecordReadyOrder(const std::vector<at::Tensor>& parameters, const std::function<void()>& run) {
   std::vector<int64_t> order;
   std::vector<unsigned> hooks;
+  // A block that is computed again sees each of its gradients twice; the second time is the one that is accumulated.
+  auto ready = [&order](int64_t i) {
+    std::erase(order, i);
+    order.push_back(i);
+  };
   for (size_t i = 0; i < parameters.size(); ++i)
     hooks.push_back(
-        parameters[i].register_hook([&order, i](const at::Tensor&) { order.push_back(static_cast<int64_t>(i)); }));
+        parameters[i].register_hook([ready, i](const at::Tensor&) { ready(static_cast<int64_t>(i)); }));
   run();
   for (size_t i = 0; i < parameters.size(); ++i) {
     parameters[i].remove_hook(hooks[i]);
@@ -41,11 +58,11 @@ std::vector<int64_t> RecordReadyOrder(const std::vector<at::Tensor>& parameters,
 }
 
 GradientReducer::GradientReducer(std::shared_ptr<Group> group, const std::vector<at::Tensor>& parameters,
-                                 const std::vector<int64_t>& order)
+                                 const std::vector<int64_t>& order, int64_t buffers)
     : group_(std::move(group)), parameters_(parameters) {
-  flags_ = at::zeros({kFlagCount}, parameters_.at(0).options().requires_grad(false));
+  flags_ = at::zeros({kFlagCount + buffers}, parameters_.at(0).options().requires_grad(false));
   flags_.set_requires_grad(true);
-  flag_values_ = at::zeros({kFlagCount}, flags_.options());
+  flag_values_ = at::zeros({kFlagCount + buffers}, flags_.options());
 
   // The flags hang directly on the loss, so their gradient is ready first of all.
   std::vector<at::Tensor> all = parameters_, by_order{flags_};
@@ -64,7 +81,9 @@ GradientReducer::GradientReducer(std::shared_ptr<Group> group, const std::vector
                                              std::unordered_map<size_t, std::string>{}, kFirstBucketBytes,
                                              /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
                                              std::vector<int64_t>{});
-  reducer_->register_comm_hook(std::make_unique<SumHook>(group_->backend()));
+  auto hook = std::make_unique<SumHook>(group_->backend());
+  hook_ = hook.get();
+  reducer_->register_comm_hook(std::move(hook));
 }
 
 GradientReducer::~GradientReducer() {
@@ -85,15 +104,21 @@ at::Tensor GradientReducer::Attach(const at::Tensor& loss, const StepFlags& flag
     at::NoGradGuard no_grad;
     flag_values_.select(0, kLossFlag).copy_(flags.loss);
     flag_values_.select(0, kPreemptFlag).fill_(flags.preempt ? 1.0 : 0.0);
+    if (flags.buffers.defined()) flag_values_.slice(0, kFlagCount).copy_(flags.buffers);
   }
   reducer_->prepare_for_backward({});
   return loss + at::dot(flags_, flag_values_);  // adds zero, whose gradient for flags_ is flag_values_
 }
 
-GradientReducer::Outcome GradientReducer::outcome() const {
-  at::Tensor sums = flags_.grad().to(at::kCPU);
+GradientReducer::Outcome GradientReducer::Backward(const at::Tensor& loss, const StepFlags& flags) {
+  Attach(loss, flags).backward();
+  int64_t wait = NowMicros() - hook_->last_bucket_us();
+  at::Tensor sums = flags_.grad().narrow(0, 0, kFlagCount).to(at::kCPU);
   const float* values = sums.const_data_ptr<float>();
-  return {.loss = values[kLossFlag], .preempt = values[kPreemptFlag] > 0};
+  return {.loss = values[kLossFlag],
+          .preempt = values[kPreemptFlag] > 0,
+          .buffers = flags_.grad().slice(0, kFlagCount),
+          .wait_us = wait};
 }
 
 std::vector<at::Tensor> GradientReducer::Gradients() const {

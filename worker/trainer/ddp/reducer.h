@@ -21,6 +21,7 @@ namespace gt::trainer {
 struct StepFlags {
   at::Tensor loss;       // scalar: this rank's weighted loss, hence the step's loss after the sum
   bool preempt = false;  // after the sum: somebody wants to stop
+  at::Tensor buffers;    // the model's, flat, times this rank's share of the step; hence their mean after the sum
 };
 
 // The order in which gradients become ready, from one backward pass of `run`. Buckets in that order never wait for each
@@ -30,29 +31,34 @@ std::vector<int64_t> RecordReadyOrder(const std::vector<at::Tensor>& parameters,
 // For the main thread. Its gradients belong to its group: dropping it forgets them. Functions throw what c10d throws.
 class GradientReducer {
  public:
+  // `buffers`: how many floats StepFlags::buffers has.
   GradientReducer(std::shared_ptr<Group> group, const std::vector<at::Tensor>& parameters,
-                  const std::vector<int64_t>& order);
+                  const std::vector<int64_t>& order, int64_t buffers);
   ~GradientReducer();
 
   // Before the first forward of a step: forgets the gradients of the last one.
   void BeginStep();
-  // Before the backward pass that ends a step. Returns what to run backward on: `loss`, and the flags beside it.
-  // Backward passes before it, of earlier micro-steps, only accumulate.
-  at::Tensor Attach(const at::Tensor& loss, const StepFlags& flags);
-  // After that backward pass.
+  // The backward pass that ends a step, with its reduction. Backward passes before it, of earlier micro-steps, run on the
+  // loss itself and only accumulate.
   struct Outcome {
     double loss = 0;
     bool preempt = false;
+    at::Tensor buffers;
+    int64_t wait_us = 0;  // from the end of the backward pass to that of the reduction
   };
-  Outcome outcome() const;
+  Outcome Backward(const at::Tensor& loss, const StepFlags& flags);
   std::vector<at::Tensor> Gradients() const;  // one per parameter
 
  private:
+  class SumHook;
+  at::Tensor Attach(const at::Tensor& loss, const StepFlags& flags);
+
   std::shared_ptr<Group> group_;
   std::vector<at::Tensor> parameters_;
   at::Tensor flags_;        // a parameter of the Reducer only; its gradient is the flags
   at::Tensor flag_values_;  // this rank's
   std::unique_ptr<c10d::Reducer> reducer_;
+  SumHook* hook_ = nullptr;  // reducer_'s
 };
 
 }  // namespace gt::trainer

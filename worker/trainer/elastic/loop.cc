@@ -60,7 +60,7 @@ Result<TrainingLoop::End> TrainingLoop::RunGeneration(const std::shared_ptr<Grou
       std::to_string(parts_.state->counters.step));
   OpenWriter(*group);
   std::optional<GradientReducer> reducer;
-  GT_RETURN_IF_ERROR(CatchTorch([&] { reducer.emplace(group, parts_.state->parameters(), parts_.ready_order); }));
+  GT_RETURN_IF_ERROR(CatchTorch([&] { reducer.emplace(group, parts_.state->parameters(), parts_.ready_order, parts_.state->buffer_numel()); }));
   meter_.Restart(MonotonicNow());
   log_meter_.Restart(MonotonicNow());
   for (;;) {
@@ -116,14 +116,24 @@ Status TrainingLoop::Evaluate(Group& group) {
         FormatAccuracy(accuracy_->correct, accuracy_->total));
   }
   Report(group, last_loss_, "evaluate");
+  OfferBest();
   return OkStatus();
+}
+
+void TrainingLoop::OfferBest() {
+  double accuracy = static_cast<double>(accuracy_->correct) / static_cast<double>(std::max<int64_t>(accuracy_->total, 1));
+  if (!writer_ || !writer_->Improves(accuracy)) return;
+  (void)writer_->Wait();  // its failure was said
+  StartCheckpoint();
+  if (Status status = writer_->OfferBest(accuracy); !status.ok())
+    std::fprintf(stderr, "gt-trainer: the best checkpoint is not marked: %s\n", status.message().c_str());
 }
 
 int64_t TrainingLoop::TotalSteps(const Group& group) const {
   const Counters& counters = parts_.state->counters;
   const Spec& spec = *parts_.spec;
   int64_t total = counters.step + StepsLeft(counters.cursor, parts_.data->train->size(), spec.epochs,
-                                            group.world_size(), spec.batch_size * spec.accumulate);
+                                            SamplesPerStep(spec, group.world_size()));
   return spec.max_steps > 0 ? std::min(total, spec.max_steps) : total;
 }
 
@@ -140,7 +150,9 @@ void TrainingLoop::AfterStep(const Group& group, const Stepper::Outcome& outcome
   if (counters.step % spec.log_every == 0 || epoch_ended || Done()) {
     Log(Format({.epoch = epoch_ended ? counters.cursor.epoch : counters.cursor.epoch + 1, .epochs = spec.epochs,
                 .step = counters.step, .total_steps = TotalSteps(group), .loss = outcome.loss,
-                .samples_per_second = log_meter_.SamplesPerSecond(now)}));
+                .samples_per_second = log_meter_.SamplesPerSecond(now)}) +
+        parts_.stepper->metrics().Note());
+    parts_.stepper->metrics().Restart();
     log_meter_.Restart(now);
   }
   if (progress_limit_.Due(now)) {
@@ -158,6 +170,7 @@ void TrainingLoop::Report(const Group& group, double loss, const char* phase) {
   const Counters& counters = parts_.state->counters;
   Progress progress{.step = counters.step, .total_steps = TotalSteps(group), .samples = counters.samples,
                     .epoch = counters.cursor.epoch, .phase = phase};
+  progress.metrics = parts_.stepper->metrics().Read();
   progress.metrics["loss"] = loss;
   progress.metrics["samples_per_second"] = meter_.SamplesPerSecond(MonotonicNow());
   if (accuracy_ && accuracy_->total > 0)
@@ -180,8 +193,8 @@ void TrainingLoop::OpenWriter(const Group& group) {
   auto on_error = [this](const Status& status) {
     std::fprintf(stderr, "gt-trainer: checkpoint not written: %s\n", status.message().c_str());
   };
-  writer_ = std::make_unique<CheckpointWriter>(env.checkpoint_dir + "/" + env.attempt_uid, parts_.spec->checkpoint.keep,
-                                               on_done, on_error);
+  writer_ = std::make_unique<CheckpointWriter>(env.checkpoint_dir + "/" + env.attempt_uid, parts_.spec->checkpoint, on_done,
+                                               on_error);
   next_checkpoint_ = MonotonicNow() + parts_.spec->checkpoint.every;
 }
 

@@ -46,6 +46,7 @@ class TrainingLoop {
   bool Done() const;
   bool EvaluationDue() const;
   Status Evaluate(Group& group);
+  void OfferBest();  // of checkpoints, after an evaluation
   void AfterStep(const Group& group, const Stepper::Outcome& outcome);
   void Report(const Group& group, double loss, const char* phase);
   int64_t TotalSteps(const Group& group) const;

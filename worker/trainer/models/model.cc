@@ -14,7 +14,18 @@ int64_t Model::parameter_count() const {
 
 at::Tensor Model::AddParameter(const std::string& name, at::IntArrayRef sizes, int64_t fan_in) {
   double bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
-  at::Tensor tensor = at::empty(sizes, at::kFloat).uniform_(-bound, bound);
+  return Keep(name, at::empty(sizes, at::kFloat).uniform_(-bound, bound));
+}
+
+at::Tensor Model::AddNormal(const std::string& name, at::IntArrayRef sizes, double deviation) {
+  return Keep(name, at::empty(sizes, at::kFloat).normal_(0, deviation));
+}
+
+at::Tensor Model::AddConstant(const std::string& name, at::IntArrayRef sizes, double value) {
+  return Keep(name, at::full(sizes, value, at::kFloat));
+}
+
+at::Tensor Model::Keep(const std::string& name, at::Tensor tensor) {
   tensor.set_requires_grad(true);
   parameters_.push_back({name, tensor});
   return tensor;

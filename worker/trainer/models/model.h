@@ -22,8 +22,8 @@ struct NamedTensor {
 class Model {
  public:
   virtual ~Model() = default;
-  // inputs: [batch, channels, height, width]; the answer: logits [batch, classes]. `training` switches dropout and the
-  // like.
+  // inputs: images [batch, channels, height, width], the answer logits [batch, classes]; or token ids [batch, tokens] and
+  // logits [batch * tokens, classes]. `training` switches dropout and the like.
   virtual at::Tensor Forward(const at::Tensor& inputs, bool training) = 0;
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }  // in the order of registration
@@ -33,9 +33,13 @@ class Model {
  protected:
   // Weights and biases as PyTorch's layers draw them: uniform in +-1/sqrt(fan_in), from the default generator.
   at::Tensor AddParameter(const std::string& name, at::IntArrayRef sizes, int64_t fan_in);
+  // From a normal distribution around 0.
+  at::Tensor AddNormal(const std::string& name, at::IntArrayRef sizes, double deviation);
+  at::Tensor AddConstant(const std::string& name, at::IntArrayRef sizes, double value);
   at::Tensor AddBuffer(const std::string& name, const at::Tensor& value);
 
  private:
+  at::Tensor Keep(const std::string& name, at::Tensor tensor);
   std::vector<NamedTensor> parameters_, buffers_;
 };
 

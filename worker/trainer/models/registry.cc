@@ -10,12 +10,25 @@ namespace {
 struct Entry {
   std::string_view name;
   Result<std::unique_ptr<Model>> (*make)(const ModelSpec&, const SampleShape&, int64_t classes);
+  bool text;    // learns from tokens, not from images
+  bool blocks;  // can keep block inputs alone and compute again
 };
 
 constexpr Entry kModels[] = {
-    {"mlp", MakeMlp},
-    {"simple_cnn", MakeSimpleCnn},
+    {.name = "mlp", .make = MakeMlp, .text = false, .blocks = false},
+    {.name = "simple_cnn", .make = MakeSimpleCnn, .text = false, .blocks = false},
+    {.name = "resnet18", .make = MakeResnet18, .text = false, .blocks = true},
+    {.name = "gpt", .make = MakeGpt, .text = true, .blocks = true},
 };
+
+Status CheckFits(const Entry& entry, const ModelSpec& spec, const SampleShape& shape) {
+  if (entry.text != shape.is_text())
+    return Status(Code::kInvalidArgument, "model " + spec.name + " learns from " + (entry.text ? "text" : "images") +
+                                              ", but the data is " + (entry.text ? "images" : "text"));
+  if (spec.activation_checkpointing && !entry.blocks)
+    return Status(Code::kInvalidArgument, "activation_checkpointing means nothing to model " + spec.name);
+  return OkStatus();
+}
 
 }  // namespace
 
@@ -24,6 +37,7 @@ Result<std::unique_ptr<Model>> MakeModel(const ModelSpec& spec, const SampleShap
   std::string names;
   for (const Entry& entry : kModels) {
     if (entry.name == spec.name) {
+      GT_RETURN_IF_ERROR(CheckFits(entry, spec, shape));
       at::manual_seed(seed);
       return entry.make(spec, shape, classes);
     }

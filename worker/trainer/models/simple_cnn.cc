@@ -1,14 +1,11 @@
 #include <ATen/ATen.h>
 
+#include "worker/trainer/models/layout.h"
 #include "worker/trainer/models/models.h"
 #include "worker/trainer/models/pool_relu.h"
 
 namespace gt::trainer {
 namespace {
-
-// The weight through a view whose gradient comes back in the weight's own layout: that of a channels-last convolution
-// would otherwise be copied, against its strides, into the bucket.
-at::Tensor Plain(const at::Tensor& weight) { return weight.view({weight.size(0), -1}).view(weight.sizes()); }
 
 class SimpleCnn : public Model {
  public:
@@ -24,12 +21,7 @@ class SimpleCnn : public Model {
     fc2_bias_ = AddParameter("fc2.bias", {classes}, 128);
   }
   at::Tensor Forward(const at::Tensor& inputs, bool) override {
-    // Channels last is the layout in which CPU convolutions and pooling are fastest; with one channel both layouts are
-    // the same memory, and only the strides say which one is meant.
-    int64_t c = inputs.size(1), h = inputs.size(2), w = inputs.size(3);
-    at::Tensor images =
-        inputs.contiguous(at::MemoryFormat::ChannelsLast).as_strided(inputs.sizes(), {h * w * c, 1, w * c, c});
-    at::Tensor x = PoolRelu(at::conv2d(images, Plain(conv1_weight_), conv1_bias_, 1, 1));
+    at::Tensor x = PoolRelu(at::conv2d(ChannelsLast(inputs), Plain(conv1_weight_), conv1_bias_, 1, 1));
     x = PoolRelu(at::conv2d(x, Plain(conv2_weight_), conv2_bias_, 1, 1));
     x = at::relu(at::linear(x.flatten(1), fc1_weight_, fc1_bias_));
     return at::linear(x, fc2_weight_, fc2_bias_);

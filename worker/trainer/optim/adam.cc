@@ -5,12 +5,12 @@
 namespace gt::trainer {
 namespace {
 
-constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
+constexpr double kEpsilon = 1e-8;
 
 class Adam : public Optimizer {
  public:
   Adam(const OptimizerSpec& spec, const OptimizerParts& parts, bool decoupled)
-      : learning_rate_(spec.learning_rate), weight_decay_(spec.weight_decay), decoupled_(decoupled) {
+      : beta1_(spec.beta1), beta2_(spec.beta2), weight_decay_(spec.weight_decay), decoupled_(decoupled) {
     slots_ = {{"exp_avg", at::zeros_like(parts.flat)}, {"exp_avg_sq", at::zeros_like(parts.flat)}};
     parameters_ = parts.cut(parts.flat);
     averages_ = parts.cut(slots_[0].tensor);
@@ -18,22 +18,19 @@ class Adam : public Optimizer {
     step_ = at::zeros({}, parts.flat.options());
     steps_.assign(parameters_.size(), step_);  // read only: one tensor serves all
   }
-  void Step(const std::vector<at::Tensor>& gradients, int64_t step) override {
+  void Step(const std::vector<at::Tensor>& gradients, int64_t step, double learning_rate) override {
     at::NoGradGuard no_grad;
     step_.fill_(static_cast<double>(step));
-    auto* fused = decoupled_ ? &FusedAdamW : &FusedAdam;
-    fused(parameters_, gradients, averages_, squares_, steps_, learning_rate_, weight_decay_);
+    if (decoupled_)
+      at::_fused_adamw_(parameters_, gradients, averages_, squares_, {}, steps_, learning_rate, beta1_, beta2_,
+                        weight_decay_, kEpsilon, false, false);
+    else
+      at::_fused_adam_(parameters_, gradients, averages_, squares_, {}, steps_, learning_rate, beta1_, beta2_,
+                       weight_decay_, kEpsilon, false, false);
   }
 
  private:
-  using Tensors = at::TensorList;
-  static void FusedAdam(Tensors p, Tensors g, Tensors m, Tensors v, Tensors steps, double lr, double decay) {
-    at::_fused_adam_(p, g, m, v, {}, steps, lr, kBeta1, kBeta2, decay, kEpsilon, false, false);
-  }
-  static void FusedAdamW(Tensors p, Tensors g, Tensors m, Tensors v, Tensors steps, double lr, double decay) {
-    at::_fused_adamw_(p, g, m, v, {}, steps, lr, kBeta1, kBeta2, decay, kEpsilon, false, false);
-  }
-  double learning_rate_, weight_decay_;
+  double beta1_, beta2_, weight_decay_;
   bool decoupled_;
   std::vector<at::Tensor> parameters_, averages_, squares_, steps_;
   at::Tensor step_;

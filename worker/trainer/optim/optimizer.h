@@ -17,7 +17,7 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Step number `step` (the first is 1): changes the parameters that it was made for. Nothing may throw in here that
   // did not throw in the step before.
-  virtual void Step(const std::vector<at::Tensor>& gradients, int64_t step) = 0;
+  virtual void Step(const std::vector<at::Tensor>& gradients, int64_t step, double learning_rate) = 0;
   // Its state, each slot flat and laid out as the parameters are. Zero before the first step.
   const std::vector<NamedTensor>& slots() const { return slots_; }
 

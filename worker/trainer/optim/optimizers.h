@@ -4,7 +4,7 @@
 
 namespace gt::trainer {
 
-// Adam with betas 0.9 and 0.999, epsilon 1e-8 and L2 weight decay; adamw decouples the decay.
+// Adam with epsilon 1e-8 and L2 weight decay; adamw decouples the decay.
 Result<std::unique_ptr<Optimizer>> MakeAdam(const OptimizerSpec& spec, const OptimizerParts& parts);
 Result<std::unique_ptr<Optimizer>> MakeAdamW(const OptimizerSpec& spec, const OptimizerParts& parts);
 // SGD with optional momentum (no dampening, not Nesterov) and L2 weight decay.

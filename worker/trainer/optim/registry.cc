@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "worker/trainer/optim/optimizers.h"
+#include "worker/trainer/schedule/schedule.h"
 
 namespace gt::trainer {
 namespace {
@@ -20,6 +21,7 @@ constexpr Entry kOptimizers[] = {
 
 Result<std::unique_ptr<Optimizer>> MakeOptimizer(const OptimizerSpec& spec, const at::Tensor& flat_parameters,
                                                  std::function<std::vector<at::Tensor>(const at::Tensor&)> cut) {
+  GT_RETURN_IF_ERROR(CheckSchedule(spec));
   std::string names;
   for (const Entry& entry : kOptimizers) {
     if (entry.name == spec.name) return entry.make(spec, OptimizerParts{flat_parameters, std::move(cut)});

@@ -14,10 +14,10 @@ class Sgd : public Optimizer {
     }
     parameters_ = parts.cut(parts.flat);
   }
-  void Step(const std::vector<at::Tensor>& gradients, int64_t) override {
+  void Step(const std::vector<at::Tensor>& gradients, int64_t, double learning_rate) override {
     at::NoGradGuard no_grad;
     // Momentum starts as zeros, which without dampening is the same as "first step".
-    at::_fused_sgd_(parameters_, gradients, momenta_, spec_.weight_decay, spec_.momentum, spec_.learning_rate,
+    at::_fused_sgd_(parameters_, gradients, momenta_, spec_.weight_decay, spec_.momentum, learning_rate,
                     /*dampening=*/0, /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
   }
 

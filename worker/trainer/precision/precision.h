@@ -16,6 +16,8 @@ class Precision {
   virtual ~Precision() = default;
   // The model's logits as float.
   virtual at::Tensor Forward(Model& model, const at::Tensor& inputs, bool training) = 0;
+  // Whether gradients would vanish in this type unless the loss is scaled up before the backward pass.
+  virtual bool scales_loss() const { return false; }
 };
 
 Result<std::unique_ptr<Precision>> MakePrecision(const std::string& name);

@@ -14,6 +14,9 @@ struct Entry {
 
 constexpr Entry kPrecisions[] = {
     {"fp32", MakeFp32},
+    {"tf32", MakeTf32},
+    {"bf16", MakeBf16},
+    {"fp16", MakeFp16},
 };
 
 }  // namespace
