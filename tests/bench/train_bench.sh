@@ -22,7 +22,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --json) json=$2; shift 2 ;;
     step_ratio_*|recovery_kill_p95_s) names+=("$1"); shift ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 [[ ${#names[@]} -gt 0 ]] || names=(step_ratio_mlp step_ratio_simple_cnn step_ratio_resnet18 step_ratio_gpt step_ratio_gloo_mlp
