@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import REPO, ClusterTest, main, wait_until
 
-EPOCHS = 150
+EPOCHS = 30
 
 
 class Recover(ClusterTest):

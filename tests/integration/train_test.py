@@ -34,12 +34,14 @@ class Train(ClusterTest):
 
     def test_a_text_model_trains_with_everything_that_its_example_asks_for(self):
         board = self.cluster.dir / "board"
-        job = self.cluster.submit(REPO / "configs/jobs/gpt.yaml", "--set", "train.data.samples=512", "--set", "train.epochs=1",
+        board.mkdir()
+        board.chmod(0o777)  # ranks are somebody else
+        job = self.cluster.submit(REPO / "configs/jobs/gpt.yaml", "--set", "train.data.samples=192", "--set", "train.epochs=1",
                                   "--set", "train.precision=fp16", "--set", "train.activation_checkpointing=true",
                                   "--set", "train.log_every=1", "--set", f"train.tensorboard={board}")
         self.assertEqual(self.cluster.gtctl("wait", job, timeout=240).code, 0, self.cluster.out(job))
         out = self.cluster.out(job)
-        self.assertIn("step 8/8", out)
+        self.assertIn("step 3/3", out)
         for words in ("lr ", "data wait", "comm wait", "gradient norm", "loss scale"):
             self.assertIn(words, out)
         self.assertEqual(len(list((board / f"{job}_0").glob("events.out.tfevents.*"))), 1)

@@ -7,6 +7,7 @@
 
 #include "common/os/file.h"
 #include "coordinator/store/data_dir.h"
+#include "coordinator/store/schema.h"
 #include "tests/unit/store/fixture.h"
 
 namespace gt {
@@ -59,7 +60,7 @@ TEST_F(StoreAdminTest, ANewerSchemaIsRefusedAndLeftAlone) {
   Status refused = OpenStatus(path());
   EXPECT_EQ(refused.code(), Code::kFailedPrecondition);
   EXPECT_NE(refused.message().find("newer gt-coordinator (schema 999"), std::string::npos) << refused.message();
-  Sql(path(), "PRAGMA user_version = 1");
+  Sql(path(), "PRAGMA user_version = " + std::to_string(kSchemaVersion));
   EXPECT_TRUE(OpenStatus(path()).ok());
 }
 
