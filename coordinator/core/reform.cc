@@ -141,6 +141,7 @@ void OnFormation(Turn& turn, const Uid& uid, NodeId node, const Formation& said)
 
 bool ReplaceMember(Turn& turn, const Uid& uid, NodeId lost, const std::string& why) {
   const Attempt& attempt = *turn.state.FindAttempt(uid);
+  if (attempt.phase != AttemptPhase::kRunning) return false;  // one that has ended may have outlived its job
   const Job& job = *turn.state.FindJob(attempt.task.job);
   // With stop_after the lost node's ranks must be known to have ended before others take their place.
   if (!MayReform(turn, attempt, job) || job.stop_after != 0 || !Affordable(turn, attempt, job, Cause::kNodeLost)) return false;

@@ -142,5 +142,17 @@ TEST(Cancel, ProcessesThatWillNotDieKeepOnlyTheirOwnResourcesAndReturnThem) {
   EXPECT_EQ(world.TheNode("a").cpus_free, 3);
 }
 
+TEST(Cancel, ARebootEndsProcessesThatOutlivedTheirJob) {
+  World world;
+  world.Join("a", 4);
+  JobId job = world.Submit(AJob());
+  world.ReportPhase("a", world.AttemptOf(job), AttemptPhase::kRunning);
+  world.Cancel(job);
+  world.AdvanceBeating(60 * kSecond, {"a"});
+  EXPECT_EQ(world.StateOf(job), TaskState::kCancelled);
+  world.Join("a", 4, {}, {}, "boot-2");
+  EXPECT_EQ(world.TheNode("a").cpus_free, 4);
+}
+
 }  // namespace
 }  // namespace gt::test
