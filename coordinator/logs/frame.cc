@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/crc32c.h"
 #include "common/os/file.h"
-#include "coordinator/logs/crc32c.h"
 
 namespace gt::logs {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "common/base/crc32c.h"
 #include "common/os/file.h"
-#include "coordinator/logs/crc32c.h"
 
 namespace gt::logs {
 

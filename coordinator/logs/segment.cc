@@ -10,9 +10,9 @@
 #include <cstring>
 #include <span>
 
+#include "common/base/crc32c.h"
 #include "common/os/clock.h"
 #include "common/os/file.h"
-#include "coordinator/logs/crc32c.h"
 
 namespace gt::logs {
 namespace {

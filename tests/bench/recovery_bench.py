@@ -4,7 +4,6 @@ have done again, through the real coordinator, workers and launchers. usage: rec
 import os
 import random
 import re
-import shutil
 import signal
 import sys
 import time
@@ -13,19 +12,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
 from harness import REPO, Cluster, wait_until  # noqa: E402
-
-
-def pid_of(job, rank, folder):
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if not (path / "cmdline").read_bytes().startswith(str(folder).encode()):
-                continue
-            env = (path / "environ").read_bytes().split(b"\0")
-            if f"GT_JOB_ID={job}".encode() in env and f"RANK={rank}".encode() in env:
-                return int(path.name)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return 0
 
 
 def went_on(cluster, job):
@@ -51,13 +37,13 @@ def main():
         cluster.start_coordinator()
         for name in "ab":
             cluster.start_worker(name)
-        shutil.copytree(REPO / "configs/data/mnist", cluster.dir / "mnist")
-        job = cluster.submit(REPO / "configs/jobs/mnist.yaml", "--set", f"train.data.path={cluster.dir}/mnist", "--set", "train.model.name=mlp",
+        data = cluster.sample_data()
+        job = cluster.submit(REPO / "configs/jobs/mnist.yaml", "--set", f"train.data.path={data}", "--set", "train.model.name=mlp",
                              "--set", "train.epochs=1000000", "--set", f"retry.user={kills}")
         wait_until("progress", lambda: (cluster.status(job)["job"]["progress"] or {}).get("step", 0) > 50, 60)
         killed = {}
         for generation in range(2, kills + 2):
-            pid = pid_of(job, chance.randrange(2), cluster.bin)
+            pid = cluster.rank_pid(job, chance.randrange(2))
             killed[generation] = time.time()
             os.kill(pid, signal.SIGKILL)
             # Its replacement must have the state before the other one dies.

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "coordinator/logs/crc32c.h"
+#include "common/base/crc32c.h"
 #include "coordinator/logs/frame.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -14,8 +14,8 @@ inline void FixFrames(std::string* file) {
     std::string_view bytes(*file);
     uint64_t size = ReadInt<uint32_t>(bytes, at + 12);
     std::string_view data = bytes.substr(at + logs::kHeaderBytes, size);
-    WriteInt(file, at + 8, logs::Crc32c(data));
-    WriteInt(file, at + 4, logs::Crc32c(std::string_view(*file).substr(at + 8, logs::kHeaderBytes - 8)));
+    WriteInt(file, at + 8, Crc32c(data));
+    WriteInt(file, at + 4, Crc32c(std::string_view(*file).substr(at + 8, logs::kHeaderBytes - 8)));
     at += logs::kHeaderBytes + size;
   }
 }
@@ -25,7 +25,7 @@ inline void FixIndex(std::string* index, size_t segment_bytes) {
   constexpr size_t kHeader = 40;
   if (index->size() < kHeader) return;
   WriteInt(index, 16, static_cast<uint64_t>(segment_bytes));
-  WriteInt(index, 4, logs::Crc32c(std::string_view(*index).substr(8)));
+  WriteInt(index, 4, Crc32c(std::string_view(*index).substr(8)));
 }
 
 }  // namespace gt::fuzz

@@ -206,6 +206,25 @@ class Cluster:
         if report := sanitizer_report(text):
             self.findings.append(f"{what}:\n{report}")
 
+    def rank_pid(self, job, rank):
+        """Of the newest process of the trainer that has this rank of the job."""
+        for path in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: -int(path.name)):
+            try:
+                if not (path / "cmdline").read_bytes().startswith(f"{self.bin}/gt-trainer".encode()):
+                    continue
+                env = (path / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if f"GT_JOB_ID={job}".encode() in env and f"RANK={rank}".encode() in env:
+                return int(path.name)
+        raise AssertionError(f"rank {rank} of job {job} does not run")
+
+    def sample_data(self):
+        """A copy of the digits where ranks of an unprivileged user can read them."""
+        data = self.dir / "mnist"
+        shutil.copytree(REPO / "configs/data/mnist", data, dirs_exist_ok=True)
+        return data
+
     # --- gtctl ----------------------------------------------------------------------------------------------------------
     def gtctl(self, *argv, timeout=TIMEOUT, env=None, input=None):
         return self.run(self.bin / "gtctl", *argv, timeout=timeout, env={**self.env, **(env or {})}, input=input)

@@ -1,7 +1,6 @@
 """Ranks of a training gang die and are replaced in place: one attempt, and in the end the weights of a run that nobody
 disturbed. Real programs, real digits."""
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -15,26 +14,12 @@ class Recover(ClusterTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.data = cls.cluster.dir / "mnist"
-        shutil.copytree(REPO / "configs/data/mnist", cls.data)
+        cls.data = cls.cluster.sample_data()
         cls.weights = {}  # of undisturbed runs
 
     def submit(self, *options):
         return self.cluster.submit(REPO / "configs/jobs/mnist.yaml", "--set", f"train.data.path={self.data}", "--set", "train.model.name=mlp",
                                    "--set", f"train.epochs={EPOCHS}", "--set", "train.checkpoint.every=1h", *options)
-
-    def pid_of(self, job, rank):
-        """Of the newest process that has this rank of the job."""
-        for path in sorted(Path("/proc").glob("[0-9]*"), key=lambda p: -int(p.name)):
-            try:
-                if b"gt-trainer" not in (path / "cmdline").read_bytes():
-                    continue
-                env = (path / "environ").read_bytes().split(b"\0")
-                if f"GT_JOB_ID={job}".encode() in env and f"RANK={rank}".encode() in env and str(self.cluster.dir).encode() in b"".join(env) + (path / "cmdline").read_bytes():
-                    return int(path.name)
-            except (FileNotFoundError, ProcessLookupError):
-                pass
-        raise AssertionError(f"rank {rank} of job {job} does not run")
 
     def step(self, job):
         return (self.cluster.status(job)["job"]["progress"] or {}).get("step", 0)
@@ -64,7 +49,7 @@ class Recover(ClusterTest):
         job = self.submit("--set", "retry.user=5")
         self.wait_steps(job, 50)
         for times, rank in enumerate((1, 0), 1):  # rank 0 is no exception
-            os.kill(self.pid_of(job, rank), signal.SIGKILL)
+            os.kill(self.cluster.rank_pid(job, rank), signal.SIGKILL)
             self.wait_reformed(job, times)
             self.wait_steps(job)
         attempts, weights = self.finish(job)
@@ -79,7 +64,7 @@ class Recover(ClusterTest):
         job = self.submit(*shape, "--set", "retry.user=5")
         self.wait_steps(job, 50)
         for times, rank in enumerate((0, 1), 1):
-            os.kill(self.pid_of(job, rank), signal.SIGKILL)
+            os.kill(self.cluster.rank_pid(job, rank), signal.SIGKILL)
             self.wait_reformed(job, times)
         attempts, weights = self.finish(job)
         self.assertEqual(attempts, 1)
@@ -88,7 +73,7 @@ class Recover(ClusterTest):
     def test_coordinator_and_worker_may_die_in_the_middle(self):
         job = self.submit("--set", "retry.user=5")
         self.wait_steps(job, 50)
-        pid = self.pid_of(job, 1)
+        pid = self.cluster.rank_pid(job, 1)
         self.cluster.kill("coordinator")
         os.kill(pid, signal.SIGKILL)
         self.cluster.kill("b")
@@ -103,7 +88,7 @@ class Recover(ClusterTest):
     def test_without_a_retry_a_death_ends_the_job(self):
         job = self.submit()
         self.wait_steps(job, 50)
-        os.kill(self.pid_of(job, 1), signal.SIGKILL)
+        os.kill(self.cluster.rank_pid(job, 1), signal.SIGKILL)
         self.assertEqual(self.cluster.gtctl("wait", job).code, 10)
         self.assertIn("rank 1 on node b was killed by signal 9", self.cluster.gtctl("status", job).out)
 

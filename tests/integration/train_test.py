@@ -1,5 +1,4 @@
 """The built-in trainer through the whole system: real digits, two nodes."""
-import shutil
 import signal
 import time
 
@@ -10,8 +9,7 @@ class Train(ClusterTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.data = cls.cluster.dir / "mnist"
-        shutil.copytree(REPO / "configs/data/mnist", cls.data)
+        cls.data = cls.cluster.sample_data()
 
     def submit(self, *options):
         return self.cluster.submit(REPO / "configs/jobs/mnist.yaml", "--set", f"train.data.path={self.data}", *options)
@@ -70,8 +68,7 @@ class FakeGpu(ClusterTest):
     WORKER_OPTIONS = ("--set", "gpus=[{model: NVIDIA H100, memory: 80GiB, count: 2, fake: true}]")
 
     def test_a_gpu_job_on_a_machine_without_the_plug_in_says_what_is_missing(self):
-        data = self.cluster.dir / "mnist"
-        shutil.copytree(REPO / "configs/data/mnist", data)
+        data = self.cluster.sample_data()
         job = self.cluster.submit(REPO / "configs/jobs/mnist.yaml", "--nodes", "1", "--gpus-per-node", "1", "--set", f"train.data.path={data}")
         self.assertEqual(self.cluster.gtctl("wait", job, timeout=60).code, 10)
         self.assertIn("libgt_cuda.so", self.cluster.gtctl("status", job).out)

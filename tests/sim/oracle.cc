@@ -199,9 +199,9 @@ void Oracle::Judge(const CheckpointAccepted& e, const ClusterState&, Millis) {
 void Oracle::Judge(const NodeLost& e, const ClusterState& state, Millis at) {
   size_t node = *IndexOf(state, e.node);
   lost_now_.insert(node);
-  if (heard_[node] > at) return;  // while the verdict waited for space on the disk
   Millis silent = at - std::max(heard_[node], started_at_);
-  if (silent < policy_->node_lost_after)
+  bool heard_since = heard_[node] > at;  // while the verdict waited for space on the disk
+  if (!heard_since && silent < policy_->node_lost_after)
     Fail("n" + std::to_string(node) + " is called lost " + std::to_string(silent) + " ms after it was heard");
   if (plan_->gentle) Fail("n" + std::to_string(node) + " is called lost though no fault could make it so");
 }

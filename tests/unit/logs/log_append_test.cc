@@ -1,7 +1,7 @@
 #include <thread>
 
+#include "common/base/crc32c.h"
 #include "common/base/vocabulary.h"
-#include "coordinator/logs/crc32c.h"
 #include "tests/unit/logs/fixture.h"
 
 namespace gt {
@@ -10,9 +10,9 @@ namespace {
 using LogAppendTest = LogTest;
 
 TEST(Crc32cTest, BothWaysGiveTheKnownValues) {
-  EXPECT_EQ(logs::Crc32c("123456789"), 0xE3069283u);
-  EXPECT_EQ(logs::Crc32cPortable("123456789"), 0xE3069283u);
-  for (size_t size : {0, 1, 7, 8, 9, 1000}) EXPECT_EQ(logs::Crc32c(std::string(size, 'x')), logs::Crc32cPortable(std::string(size, 'x')));
+  EXPECT_EQ(Crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(Crc32cPortable("123456789"), 0xE3069283u);
+  for (size_t size : {0, 1, 7, 8, 9, 1000}) EXPECT_EQ(Crc32c(std::string(size, 'x')), Crc32cPortable(std::string(size, 'x')));
 }
 
 TEST_F(LogAppendTest, WhatWasSentTwiceIsThereOnce) {

@@ -1,16 +1,8 @@
 #include "worker/trainer/data/loader.h"
 
-#include <chrono>
+#include "worker/trainer/metrics/meter.h"
 
 namespace gt::trainer {
-namespace {
-
-int64_t NowMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
 
 Loader::Loader(const Dataset* dataset, uint64_t seed, int64_t prefetch, int64_t readers)
     : dataset_(dataset), seed_(seed), shuffler_(seed, dataset->size()) {
@@ -44,10 +36,10 @@ void Loader::Follow(const ReadingPlan& plan) {
 
 Result<Loader::Taken> Loader::Take() {
   GT_ASSERT(taken_);
-  int64_t started = NowMicros();
+  int64_t started = MonotonicMicros();
   MicroBatch next = taken_->Next();
   Result<Taken> taken = threads_.empty() ? TakeNow(next) : TakeAhead();
-  waited_us_ += NowMicros() - started;
+  waited_us_ += MonotonicMicros() - started;
   if (!taken.ok()) taken_.reset();  // where it stands is not where the threads do: the next Follow starts anew
   return taken;
 }

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
 
-#include <chrono>
+#include "worker/trainer/metrics/meter.h"
 
 namespace gt::trainer {
 namespace {
@@ -11,18 +11,13 @@ namespace {
 constexpr int64_t kFirstBucketBytes = 1 << 20, kBucketBytes = 25 << 20;
 constexpr int64_t kLossFlag = 0, kPreemptFlag = 1, kFlagCount = 2;  // behind them: the buffers
 
-int64_t NowMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 class GradientReducer::SumHook : public c10d::CommHookInterface {
  public:
   explicit SumHook(c10::intrusive_ptr<AbortableBackend> backend) : backend_(std::move(backend)) {}
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
-    last_bucket_us_ = NowMicros();
+    last_bucket_us_ = MonotonicMicros();
     std::vector<at::Tensor> tensors{bucket.getBufferRef()};
     return backend_->allreduce(tensors, c10d::AllreduceOptions())->getFuture();
   }
@@ -112,7 +107,7 @@ at::Tensor GradientReducer::Attach(const at::Tensor& loss, const StepFlags& flag
 
 GradientReducer::Outcome GradientReducer::Backward(const at::Tensor& loss, const StepFlags& flags) {
   Attach(loss, flags).backward();
-  int64_t wait = NowMicros() - hook_->last_bucket_us();
+  int64_t wait = MonotonicMicros() - hook_->last_bucket_us();
   at::Tensor sums = flags_.grad().narrow(0, 0, kFlagCount).to(at::kCPU);
   const float* values = sums.const_data_ptr<float>();
   return {.loss = values[kLossFlag],

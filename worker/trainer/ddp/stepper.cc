@@ -4,12 +4,12 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
 
 #include "worker/trainer/ddp/diagnosis.h"
+#include "worker/trainer/metrics/meter.h"
 #include "worker/trainer/optim/clip.h"
 #include "worker/trainer/schedule/schedule.h"
 
@@ -18,11 +18,6 @@ namespace {
 
 constexpr int64_t kWarmUpSamples = 4, kEvaluationBatch = 250;
 constexpr int64_t kMostSkips = 100;  // in a row: what does not come back by then never will
-
-int64_t NowMicros() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // Randomness inside a step (dropout) is a function of who and when, so that a redone or resumed step draws the same.
 void SeedStep(uint64_t seed, int64_t step, int rank) {
@@ -106,7 +101,7 @@ Status Stepper::Backward(GradientReducer& reducer, Pending* step, bool preempt) 
 }
 
 Result<Stepper::Outcome> Stepper::Step(GradientReducer& reducer, const Group& group, bool preempt) {
-  int64_t started = NowMicros(), waited = loader_.waited_us(), number = state_->counters.step + 1;
+  int64_t started = MonotonicMicros(), waited = loader_.waited_us(), number = state_->counters.step + 1;
   ReadingPlan plan = PlanFor(group);
   loader_.Follow(plan);
   Pending step{.slice = plan.slice()};
@@ -138,7 +133,7 @@ Result<Stepper::Outcome> Stepper::Step(GradientReducer& reducer, const Group& gr
   step.measure.data_wait_us = loader_.waited_us() - waited;
   step.measure.skipped = !apply;
   Commit(gradients, apply, step);
-  step.measure.step_us = NowMicros() - started;
+  step.measure.step_us = MonotonicMicros() - started;
   metrics_.Add(step.measure);
   if (group.rank() == 0 && board_.Due(MonotonicNow())) board_.Add(number, metrics_.Read());
   return Outcome{.loss = step.reduced.loss, .preempt = step.reduced.preempt, .samples = step.slice.total()};

@@ -29,4 +29,9 @@ Millis MonotonicNow() {
       .count();
 }
 
+int64_t MonotonicMicros() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace gt::trainer

@@ -47,5 +47,6 @@ std::string Format(const StepLine& line);
 std::string FormatAccuracy(int64_t correct, int64_t total);
 
 Millis MonotonicNow();
+int64_t MonotonicMicros();  // of the same clock
 
 }  // namespace gt::trainer

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "common/base/crc32c.h"
 #include "worker/trainer/metrics/events/wire.h"
 
 namespace gt::trainer {
@@ -53,8 +54,8 @@ std::string EncodeScalarsEvent(double wall_time, int64_t step, const std::map<st
 std::string EventRecord(const std::string& event) {
   auto masked = [](uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; };
   std::string length = LittleEndian(event.size(), 8);
-  return length + LittleEndian(masked(Crc32c(length.data(), length.size())), 4) + event +
-         LittleEndian(masked(Crc32c(event.data(), event.size())), 4);
+  return length + LittleEndian(masked(Crc32c(length)), 4) + event +
+         LittleEndian(masked(Crc32c(event)), 4);
 }
 
 Result<EventFile> EventFile::Create(const std::string& folder, double wall_time, int64_t step) {

@@ -11,8 +11,6 @@
 
 namespace gt::trainer {
 
-uint32_t Crc32c(const void* data, size_t bytes);
-
 // One record around the bytes of an Event.
 std::string EventRecord(const std::string& event);
 std::string EncodeVersionEvent(double wall_time);

@@ -1,9 +1,9 @@
-#include "coordinator/logs/crc32c.h"
+#include "common/base/crc32c.h"
 
 #include <array>
 #include <cstring>
 
-namespace gt::logs {
+namespace gt {
 namespace {
 
 constexpr std::array<uint32_t, 256> MakeTable() {
@@ -48,4 +48,4 @@ uint32_t Crc32c(std::string_view bytes) {
   return Crc32cPortable(bytes);
 }
 
-}  // namespace gt::logs
+}  // namespace gt

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gt::logs {
+namespace gt {
 
 uint32_t Crc32c(std::string_view bytes);
 uint32_t Crc32cPortable(std::string_view bytes);  // the same without the instruction
 
-}  // namespace gt::logs
+}  // namespace gt
